@@ -104,10 +104,10 @@ class CostAnnotation(msgspec.Struct, frozen=True):
 
 async def annotate(kube: Kube, word: CostAnnotation) -> msgspec.Raw:
     """Write it on this very pod. Raises ApiError."""
-    said = None if word.cost is None else str(word.cost)
-    annotations: dict[str, Json] = {labels.YIELDS: said}
+    cost = None if word.cost is None else str(word.cost)
+    annotations: dict[str, Json] = {labels.YIELDS: cost}
     if not word.is_owners:
-        annotations[labels.DELETION_COST] = said
+        annotations[labels.DELETION_COST] = cost
     # A uid that differs is refused: the pod was made anew.
     body: dict[str, Json] = {"metadata": {"uid": word.uid, "annotations": annotations}}
     return await kube.patch(pod_ref(word.pod), Patch(body, subresource="status"))

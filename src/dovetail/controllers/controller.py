@@ -253,9 +253,7 @@ class Controller:
         """Replacements for these are under way: their nodes may be drained."""
         book = self.cache.cluster.book
         known = (book.ending(ending.provider_id) for ending in endings)
-        waiting = [
-            one.ending.provider_id for one in known if one is not None and not one.is_planned
-        ]
+        waiting = [e.ending.provider_id for e in known if e is not None and not e.is_planned]
         if not waiting:
             return
         self.cache.cluster.apply(EndingsPlanned(tuple(waiting)))
@@ -266,9 +264,9 @@ class Controller:
         problem = f"{type(error).__name__}: {error}"
         self._dependencies.log.error("could not take in a change", about=about, problem=problem)
 
-    def _wake_for(self, what: Touched) -> None:
+    def _wake_for(self, touched: Touched) -> None:
         if self._is_leading:
-            self._decisions.touched(what)
+            self._decisions.touched(touched)
 
     async def _steer(self, claim: api.NodeClaim, node: api.Node) -> None:
         """Tell kube-scheduler who is meant for a node that is about to join: nobody may come to it
@@ -291,6 +289,6 @@ def _gates(setup: Setup) -> CatalogueGates:
 
 
 def _node_classes(dependencies: Dependencies) -> tuple[api.Kind, ...]:
-    named = ((one.group, one.kind) for one in dependencies.cloud.supported_node_classes)
+    named = ((kind.group, kind.kind) for kind in dependencies.cloud.supported_node_classes)
     known = api.extended(dependencies.extensions)
     return tuple(known[key] for key in named if key in known)

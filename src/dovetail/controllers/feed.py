@@ -110,8 +110,8 @@ class Feed:
         self._listeners.append((listener, names))
         for name, mirror in self._mirrors.items():
             if name != POD.name and (names is None or name in names):
-                for found in tuple(mirror.held.values()):
-                    self._tell(listener, Present(found))
+                for item in tuple(mirror.held.values()):
+                    self._tell(listener, Present(item))
 
     async def run(self) -> None:
         """Follow until cancelled."""
@@ -163,9 +163,9 @@ class Feed:
 
 def _about(notice: Notice) -> str:
     match notice:
-        case Present(object=found) | Absent(object=found):
-            meta = found.metadata
-            return f"{found.kind} {meta.namespace}/{meta.name} {meta.resource_version}"
+        case Present(object=item) | Absent(object=item):
+            meta = item.metadata
+            return f"{item.kind} {meta.namespace}/{meta.name} {meta.resource_version}"
         case _:
             return str(notice)
 
@@ -176,9 +176,9 @@ class _Places:
     def __init__(self) -> None:
         self._specs: Shared[api.PodSpec] = Shared(_N_PLACES)  # by node
 
-    def slim(self, found: api.Object) -> api.Object:
+    def slim(self, item: api.Object) -> api.Object:
         """The pod with no more than that."""
-        meta = found.metadata
+        meta = item.metadata
         slim_meta = api.ObjectMeta(
             name=meta.name,
             namespace=meta.namespace,
@@ -186,13 +186,11 @@ class _Places:
             resource_version=meta.resource_version,
             owner_references=meta.owner_references,
         )
-        if not isinstance(found, api.Pod):
-            return msgspec.structs.replace(found, metadata=slim_meta)
-        node = found.spec.node_name
+        if not isinstance(item, api.Pod):
+            return msgspec.structs.replace(item, metadata=slim_meta)
+        node = item.spec.node_name
         spec = self._specs.get(node)
         if spec is None:
             spec = api.PodSpec(node_name=node)
             self._specs.put(node, spec)
-        return api.Pod(
-            api_version=found.api_version, kind=found.kind, metadata=slim_meta, spec=spec
-        )
+        return api.Pod(api_version=item.api_version, kind=item.kind, metadata=slim_meta, spec=spec)

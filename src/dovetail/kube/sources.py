@@ -151,6 +151,6 @@ class _Bounds:
         self._run = len(chunk) - max(map(chunk.rfind, breaks))
         return ended
 
-    def _refuse(self, what: str) -> None:
-        msg = f"{self._name}, document 1: {what}; expected YAML or JSON text in UTF-8"
+    def _refuse(self, problem: str) -> None:
+        msg = f"{self._name}, document 1: {problem}; expected YAML or JSON text in UTF-8"
         raise InputError(msg)

@@ -215,12 +215,12 @@ class _Builder:
         self._put(value, event)
 
     def _alias(self, event: AliasEvent) -> None:
-        held = self._anchored.get(event.anchor or "")
-        if held is None:
+        anchored = self._anchored.get(event.anchor or "")
+        if anchored is None:
             own = "refers to itself" if event.anchor in self._opened else "refers to nothing"
             self._refuse(event, f"alias *{event.anchor} {own}; expected an anchor before it")
             return
-        value, weight = held
+        value, weight = anchored
         self._n_values += weight
         self._n_aliased += weight
         if self._n_aliased > MOST_ALIASED:

@@ -220,7 +220,7 @@ def _owner(pod: Pod) -> str:
 
 def _pool_gauges(snapshot: Snapshot) -> Iterator[str]:
     usage = _usage(snapshot)
-    for suffix, help_text, held in (
+    for suffix, help_text, by_pool in (
         ("limit", "Limits of a NodePool.", {p.name: p.limits for p in snapshot.node_pools}),
         ("usage", "Resources in use by a NodePool.", usage),
     ):
@@ -228,7 +228,7 @@ def _pool_gauges(snapshot: Snapshot) -> Iterator[str]:
         lines = (
             series(name, f'resource_type="{_kind(item)}",nodepool="{escaped(pool.name)}"', value)
             for pool in snapshot.node_pools
-            for item, value in _values(held.get(pool.name, {}), with_nodes=True)
+            for item, value in _values(by_pool.get(pool.name, {}), with_nodes=True)
         )
         yield from gauge(name, help_text, lines)
     name = "karpenter_nodepools_cost_total"
@@ -246,11 +246,11 @@ def _usage(snapshot: Snapshot) -> dict[str, dict[str, int]]:
     result: dict[str, dict[str, int]] = {}
     for node in snapshot.nodes:
         if node.node_pool and node.name not in gone:
-            held = result.setdefault(node.node_pool, {NODES: 0})
-            held[NODES] += 1
+            usage = result.setdefault(node.node_pool, {NODES: 0})
+            usage[NODES] += 1
             for name, amount in node.capacity.items():
                 if name != NODES:
-                    held[name] = held.get(name, 0) + amount
+                    usage[name] = usage.get(name, 0) + amount
     return result
 
 

@@ -145,31 +145,31 @@ def _own_labels(counted: ConditionMeters, seen: Watched) -> dict[str, str]:
     return {metric_label(key): seen.labels.get(key, "") for key in counted.kind.labels}
 
 
-def _gauges(prefix: str, held: list[tuple[str, Watched]], now: datetime) -> Iterator[str]:
+def _gauges(prefix: str, items: list[tuple[str, Watched]], now: datetime) -> Iterator[str]:
     for metric, lines in (
-        (_COUNT, _counts(f"{prefix}_{_COUNT}", held)),
-        (_CURRENT, _ages(f"{prefix}_{_CURRENT}", held, now)),
-        (_GOING, _departures(f"{prefix}_{_GOING}", held, now)),
+        (_COUNT, _counts(f"{prefix}_{_COUNT}", items)),
+        (_CURRENT, _ages(f"{prefix}_{_CURRENT}", items, now)),
+        (_GOING, _departures(f"{prefix}_{_GOING}", items, now)),
     ):
         yield from gauge(f"{prefix}_{metric}", _HELP[metric], lines)
 
 
-def _counts(name: str, held: Iterable[tuple[str, Watched]]) -> Iterator[str]:
-    for labelled, seen in held:
+def _counts(name: str, items: Iterable[tuple[str, Watched]]) -> Iterator[str]:
+    for labelled, seen in items:
         for condition in seen.conditions:
             yield series(name, f"{labelled},{_condition_text(condition)}", 1)
 
 
-def _ages(name: str, held: Iterable[tuple[str, Watched]], now: datetime) -> Iterator[str]:
-    for labelled, seen in held:
+def _ages(name: str, items: Iterable[tuple[str, Watched]], now: datetime) -> Iterator[str]:
+    for labelled, seen in items:
         for condition in seen.conditions:
             if condition.changed_at is not None:
                 seconds = (now - condition.changed_at).total_seconds()
                 yield series(name, f"{labelled},{_condition_text(condition)}", seconds)
 
 
-def _departures(name: str, held: Iterable[tuple[str, Watched]], now: datetime) -> Iterator[str]:
-    for labelled, seen in held:
+def _departures(name: str, items: Iterable[tuple[str, Watched]], now: datetime) -> Iterator[str]:
+    for labelled, seen in items:
         if seen.deleting_at is not None:
             yield series(name, labelled, (now - seen.deleting_at).total_seconds())
 

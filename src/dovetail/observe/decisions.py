@@ -71,7 +71,7 @@ class DecisionMeters:
         self._tell_disruptions(snapshot, plan, seconds)
         for verdict in plan.blocked:  # moves that are made are counted when they begin
             count_scores(meters, verdict.scores, is_approved=False)
-        n_ignored = sum(not any(why.node_pool for why in one.reasons) for one in plan.unschedulable)
+        n_ignored = sum(not any(why.node_pool for why in pod.reasons) for pod in plan.unschedulable)
         meters.scheduler_ignored_pods_count.set(n_ignored)
         n_left = len(plan.unschedulable) - n_ignored
         meters.scheduler_unschedulable_pods_count.labels(PROVISIONER).set(n_left)

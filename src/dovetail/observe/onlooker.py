@@ -90,8 +90,8 @@ class Onlooker:
         if not self._is_enabled:
             return
         match notice:
-            case Present(object=found):
-                self._present(found)
+            case Present(object=item):
+                self._present(item)
             case Absent(object=gone):
                 self._absent(gone)
             case _:
@@ -126,18 +126,18 @@ class Onlooker:
         for part in self.text(snapshot):
             yield part.encode()
 
-    def _present(self, found: api.Object) -> None:
+    def _present(self, item: api.Object) -> None:
         try:
-            match found:
+            match item:
                 case api.Pod():
-                    self._times.see(found, self._clock.now())
+                    self._times.see(item, self._clock.now())
                 case api.NodeClaim():
-                    self._see_claim(claim_object(found))
+                    self._see_claim(claim_object(item))
                 case api.Node():
-                    self._conditions.see_node(node_object(found))
+                    self._conditions.see_node(node_object(item))
                 case api.NodePool():
-                    going = instant(found.metadata.deletion_timestamp)
-                    self._see_pool(pool_view(found), going)
+                    going = instant(item.metadata.deletion_timestamp)
+                    self._see_pool(pool_view(item), going)
                 case _:
                     pass
         except InputError:

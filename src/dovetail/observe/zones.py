@@ -80,10 +80,10 @@ class _Zones:
             if not requirement.complement
             for value in requirement.values
         }
-        found = [zone for zone in sorted(self._zones | named) if _is_open(zone, choices)]
-        if len(found) == 1:
-            return found[0]
-        return FLEXIBLE if found else NONE
+        zones = [zone for zone in sorted(self._zones | named) if _is_open(zone, choices)]
+        if len(zones) == 1:
+            return zones[0]
+        return FLEXIBLE if zones else NONE
 
     def _choices(self, pod: Pod) -> Iterator[list[Requirement]]:
         """What binds the pod to zones: of each list, one requirement must hold."""
@@ -140,8 +140,8 @@ class _Zones:
         wanted = term.namespace_selector
         if wanted is None:
             return frozenset(term.namespaces or (pod.namespace,))
-        found = {name for name, has in self._snapshot.namespaces.items() if wanted.matches(has)}
-        return frozenset(found | set(term.namespaces))
+        names = {name for name, has in self._snapshot.namespaces.items() if wanted.matches(has)}
+        return frozenset(names | set(term.namespaces))
 
     def _counts(self, namespaces: frozenset[str], selector: LabelSelector) -> _CountsByZone:
         """How many bound pods of these namespaces are selected, in each zone."""
@@ -186,10 +186,7 @@ class _Zones:
 
 def _narrow(pod: Pod, term: PodTerm) -> LabelSelector:
     return narrowed(
-        term.selector,
-        pod.labels,
-        match=term.match_label_keys,
-        mismatch=term.mismatch_label_keys,
+        term.selector, pod.labels, match=term.match_label_keys, mismatch=term.mismatch_label_keys
     )
 
 
@@ -209,10 +206,10 @@ def _of_terms(terms: Iterable[NodeTerm]) -> Iterator[list[Requirement]]:
     """What alternatives say of zones; one that says nothing leaves every zone open."""
     requirements: list[Requirement] = []
     for term in terms:
-        said = [item for item in term.expressions if labels.normalize(item.key) == labels.ZONE]
-        if not said:
+        zonal = [item for item in term.expressions if labels.normalize(item.key) == labels.ZONE]
+        if not zonal:
             return
-        requirements.append(_intersection(said))
+        requirements.append(_intersection(zonal))
     if requirements:
         yield requirements
 

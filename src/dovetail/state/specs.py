@@ -38,10 +38,7 @@ _HUGE_PAGES: Final = "hugepages-"
 
 Allocated = Mapping[str, Mapping[str, int]]  # what running containers were given, by name
 NOT_ALLOCATED: Final[Allocated] = {}
-_BUILT_IN: Final = {
-    "system-cluster-critical": 2_000_000_000,
-    "system-node-critical": 2_000_001_000,
-}
+_BUILT_IN: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 _NOTHING: Final[Mapping[str, str]] = {}
 
 
@@ -93,14 +90,14 @@ class Templates:
         """
         self.shared = earlier.shared
         changed: dict[int, Judged] = {}
-        for key, held in earlier._held.items():
+        for key, entry in earlier._held.items():
             if key[1]:
                 continue
             fresh = self._judge(key, api.decode(api.PodSpec, key[0]), _status(key[2]))
-            if fresh == held:
-                self._held[key] = held
+            if fresh == entry:
+                self._held[key] = entry
             else:
-                changed[id(held[0])] = fresh
+                changed[id(entry[0])] = fresh
         return changed
 
     def sweep(self, specs: Iterable[PodSpec]) -> None:
@@ -207,7 +204,7 @@ def namespace_defaults(limit_ranges: Sequence[api.LimitRange]) -> Defaults:
     """All LimitRanges of one namespace as one; the first by name that says something counts."""
     requests: dict[str, int] = {}
     limits: dict[str, int] = {}
-    for limit_range in sorted(limit_ranges, key=lambda one: one.metadata.name):
+    for limit_range in sorted(limit_ranges, key=lambda limits: limits.metadata.name):
         for item in limit_range.spec.limits:
             if item.type == _CONTAINER:
                 default = with_defaults(resources(item.default), resources(item.max))
@@ -282,7 +279,7 @@ class Priorities:
         self._default = 0
         self._default_name = ""
         # Of several defaults the lowest counts, as in Kubernetes; then the name decides.
-        for class_ in sorted(classes, key=lambda one: (-one.value, one.metadata.name)):
+        for class_ in sorted(classes, key=lambda item: (-item.value, item.metadata.name)):
             self._value_by_name[class_.metadata.name] = class_.value
             if class_.global_default:
                 self._default, self._default_name = class_.value, class_.metadata.name
@@ -315,9 +312,9 @@ class SharedSpecs:
         self._labels: dict[bytes, Mapping[str, str]] = {}
         self._owners: dict[api.OwnerReference, Owner] = {}
 
-    def labels(self, held: Mapping[str, str]) -> Mapping[str, str]:
+    def labels(self, own: Mapping[str, str]) -> Mapping[str, str]:
         """The same labels, and the same object for all who have them."""
-        return self._labels.setdefault(msgspec.json.encode(held), held) if held else _NOTHING
+        return self._labels.setdefault(msgspec.json.encode(own), own) if own else _NOTHING
 
     def owner(self, reference: api.OwnerReference) -> Owner:
         """The same owner for all who have it."""

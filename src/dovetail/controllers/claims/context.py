@@ -188,5 +188,5 @@ class NodeHealth:
         )
 
     def _is_unhealthy(self, node: api.Node) -> bool:
-        said = ((condition.type, condition.status) for condition in node.status.conditions)
-        return is_unhealthy(said, self._policies)
+        statuses = ((condition.type, condition.status) for condition in node.status.conditions)
+        return is_unhealthy(statuses, self._policies)

@@ -139,9 +139,9 @@ class ClaimLoop:
 
     def announce(self, provider_id: str) -> None:
         """The instance of some claim will be gone: see to that claim."""
-        for one in self._cache.claims.all():
-            if one.status.provider_id == provider_id:
-                self._queue.add(one.metadata.name)
+        for other in self._cache.claims.all():
+            if other.status.provider_id == provider_id:
+                self._queue.add(other.metadata.name)
 
     async def run(self) -> None:
         """See to claims until cancelled. What is known by now is no news."""
@@ -167,8 +167,8 @@ class ClaimLoop:
                 )  # whoever comes next launches it again, which is once
 
     def _launch_ended(self, claim: ClaimObject) -> None:
-        held = self._cache.claims.get(claim.name)
-        if held is None or held.metadata.uid != claim.uid:
+        current = self._cache.claims.get(claim.name)
+        if current is None or current.metadata.uid != claim.uid:
             self._launches.forget(claim.uid)  # what was launched for nobody is garbage
         else:
             self._queue.add(claim.name)
@@ -177,8 +177,8 @@ class ClaimLoop:
         self._launches.forget(uid)
         self._drift_checks.forget(uid)
         self._endings.pop(uid, None)
-        for held in (self._deleted, self._ended, self._steered, self._unread):
-            held.discard(uid)
+        for uids in (self._deleted, self._ended, self._steered, self._unread):
+            uids.discard(uid)
 
     def _report_failure(self, name: str, error: Exception) -> None:
         self._log.error("could not see to node claim", node_claim=name, error=error)

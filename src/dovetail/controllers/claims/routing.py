@@ -57,22 +57,22 @@ class ClaimRouter:
     def route(self, notice: Notice) -> Routed:
         """What a change comes to."""
         match notice:
-            case Present(object=found) | Absent(object=found):
-                gone_uid = found.metadata.uid if isinstance(notice, Absent) else ""
+            case Present(object=item) | Absent(object=item):
+                gone_uid = item.metadata.uid if isinstance(notice, Absent) else ""
             case _:
                 return _SILENCE
-        match found:
+        match item:
             case api.Pod():
                 return self._pod(notice)
             case api.NodeClaim():
-                return Routed((found.metadata.name,), gone_uid=gone_uid)
+                return Routed((item.metadata.name,), gone_uid=gone_uid)
             case api.Node():
-                claims = self._cache.claims.under(found.spec.provider_id)
+                claims = self._cache.claims.under(item.spec.provider_id)
                 return Routed(_names(claims), gone_uid=gone_uid)
             case api.NodePool():
-                return self._all_if_changed(found, is_gone=bool(gone_uid))
-            case _ if self._cache.is_node_class(found):
-                return self._all_if_changed(found, is_gone=bool(gone_uid))
+                return self._all_if_changed(item, is_gone=bool(gone_uid))
+            case _ if self._cache.is_node_class(item):
+                return self._all_if_changed(item, is_gone=bool(gone_uid))
             case _:
                 return _SILENCE
 
@@ -85,10 +85,10 @@ class ClaimRouter:
         names = _names(self._cache.claims.under(node.spec.provider_id))
         return Routed(names, tuple((name, change) for name in names))
 
-    def _all_if_changed(self, found: api.Object, *, is_gone: bool) -> Routed:
+    def _all_if_changed(self, item: api.Object, *, is_gone: bool) -> Routed:
         """A pool's claims, or a node class's, when more than its status has changed."""
-        meta = found.metadata
-        key = (found.kind, meta.name)
+        meta = item.metadata
+        key = (item.kind, meta.name)
         mark = (
             meta.uid,
             meta.generation,
@@ -102,7 +102,7 @@ class ClaimRouter:
             return _SILENCE
         else:
             self._marks[key] = mark
-        return Routed(_names(claim for claim in self._cache.claims.all() if _is_of(claim, found)))
+        return Routed(_names(claim for claim in self._cache.claims.all() if _is_of(claim, item)))
 
 
 def _is_of(claim: api.NodeClaim, owner: api.Object) -> bool:

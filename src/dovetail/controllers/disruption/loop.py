@@ -231,8 +231,8 @@ class StaticScaleDown:
         """Delete the claims of these nodes. Whatever fails is told and stays; nothing is raised.
         Whether nothing failed: what did is worth another try.
         """
-        found = [(name, self._claim(name)) for name in disrupt.nodes]
-        going = [(name, claim) for name, claim in found if claim is not None]
+        claims = [(name, self._claim(name)) for name in disrupt.nodes]
+        going = [(name, claim) for name, claim in claims if claim is not None]
         names = tuple(name for name, _ in going)
         now, cluster = self._dependencies.clock.now(), self._cache.cluster
         cluster.apply(Disrupting(names, disrupt.reason, now))

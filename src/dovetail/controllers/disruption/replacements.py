@@ -106,8 +106,12 @@ class Replacements:
     def resume(self) -> None:
         """Go on waiting for what an earlier process began to wait for. Once everything is known."""
         now = self._dependencies.clock.now()
-        swaps = [one for claim in self._cache.claims.all() if (one := _swap_of(claim)) is not None]
-        for swap in sorted(set(swaps), key=lambda one: one.since, reverse=True):
+        swaps = [
+            claim_swap
+            for claim in self._cache.claims.all()
+            if (claim_swap := _swap_of(claim)) is not None
+        ]
+        for swap in sorted(set(swaps), key=lambda swap: swap.since, reverse=True):
             going = self._disrupted_nodes.left_by_earlier_leader(swap.nodes)
             if going:
                 self._disrupted_nodes.begin(going, now)
@@ -206,7 +210,7 @@ class Replacements:
     def _end(self, key: int) -> None:
         del self._moves[key]
         self._move_by_claim = {
-            name: held for name, held in self._move_by_claim.items() if held != key
+            name: move for name, move in self._move_by_claim.items() if move != key
         }
 
     async def _give_up(self, key: int, going: Sequence[DisruptedNode], why: str) -> None:

@@ -68,12 +68,14 @@ class DisruptionReporter:
     def _report_approval(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
         """What Balanced pools made of it: told of its node, or of each pool if there are more."""
         count_scores(self._dependencies.meters, disrupt.scores, is_approved=True)
-        for one in disrupt.scores:
-            message = f"Approved: what it saves is {one.thousandths / 1000:.2f} of what it disturbs"
+        for score in disrupt.scores:
+            message = (
+                f"Approved: what it saves is {score.thousandths / 1000:.2f} of what it disturbs"
+            )
             if len(disrupt.nodes) == 1:
                 self._tell(going, APPROVED, message)
                 continue
-            pool = self._cache.pool(one.node_pool)
+            pool = self._cache.pool(score.node_pool)
             if pool is not None:
                 self._tell_of("NodePool", pool.metadata, APPROVED, message)
 

@@ -113,10 +113,10 @@ class ClaimCreation:
     def tell_nominated(self, pods: tuple[str, ...], where: str) -> None:
         """Say to whoever looks at these pods where they are meant to go."""
         for pod in pods:
-            found = self._cache.cluster.pod(pod)
-            if found is not None:
+            current = self._cache.cluster.pod(pod)
+            if current is not None:
                 message = f"Pod should schedule on: {where}"
-                event = Event("Pod", pod, NOMINATED, message, uid=found.uid)
+                event = Event("Pod", pod, NOMINATED, message, uid=current.uid)
                 self._dependencies.recorder.tell(event)
 
 
@@ -180,11 +180,11 @@ class ClaimWriter:
 
     def _with_mark(self, body: Body) -> dict[str, Json]:
         meta = body["metadata"]
-        held = dict(meta) if isinstance(meta, dict) else {}
-        annotations = held.get("annotations")
+        metadata = dict(meta) if isinstance(meta, dict) else {}
+        annotations = metadata.get("annotations")
         own: dict[str, Json] = {labels.MADE_BY_RUN: self._mark}
-        held["annotations"] = (annotations if isinstance(annotations, dict) else {}) | own
-        return {**body, "metadata": held}
+        metadata["annotations"] = (annotations if isinstance(annotations, dict) else {}) | own
+        return {**body, "metadata": metadata}
 
 
 def _name_in(body: Body) -> str:

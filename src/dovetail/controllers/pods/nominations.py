@@ -86,8 +86,8 @@ class Nominations:
         """
         if self._steering is None:
             return 0
-        found = [self._cache.cluster.pod(pod) for pod in pods]
-        meant = [item for item in found if item is not None and not item.node_name]
+        known = [self._cache.cluster.pod(pod) for pod in pods]
+        meant = [item for item in known if item is not None and not item.node_name]
         chosen = self._steerable.chosen(meant, self._pods_told_of(node, meant))
         waiting = [(item.key, item.uid) for item in chosen]
         for item in meant:

@@ -31,11 +31,7 @@ from dovetail.model.ending import InstanceEnding
 from dovetail.model.plan import Disrupt, Nominate, Plan
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
-from dovetail.state.changes import (
-    Nominated,
-    Proposed,
-    Touched,
-)
+from dovetail.state.changes import Nominated, Proposed, Touched
 
 _RESTS_FOR: Final = 4.0  # times as long as a decision took that came to nothing
 _REFUSED: Final = Backoff(1.0, 60.0)  # until claims that the API refused are tried again
@@ -144,9 +140,9 @@ class DecisionLoop:
         self._is_at_rest.set()
         self._has_decided = asyncio.Event()
 
-    def touched(self, what: Touched) -> None:
+    def touched(self, touched: Touched) -> None:
         """Something has happened that could matter."""
-        self._batch.add(prolongs=bool(what & Touched.PENDING))
+        self._batch.add(prolongs=bool(touched & Touched.PENDING))
 
     async def run(self) -> None:
         """Decide whenever it is time, until cancelled."""

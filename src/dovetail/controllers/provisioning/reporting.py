@@ -50,15 +50,15 @@ class DecisionReporter:
 
     def log(self, snapshot: Snapshot, plan: Plan, now: datetime, seconds: float) -> None:
         """In the log."""
-        found = (*plan.binding_order, *(verdict.pod for verdict in plan.unschedulable))
-        if found and found != self._last:
+        pods = (*plan.binding_order, *(verdict.pod for verdict in plan.unschedulable))
+        if pods and pods != self._last:
             self._log.info(
                 "found provisionable pod(s)",
-                Pods=shown(found),
+                Pods=shown(pods),
                 duration=f"{seconds:.3f}s",
                 unschedulable=len(plan.unschedulable),
             )
-        self._last = found
+        self._last = pods
         self._log_preferences(snapshot, now)
 
     def tell(self, snapshot: Snapshot, plan: Plan, now: datetime) -> None:

@@ -58,22 +58,22 @@ def load(environment: Mapping[str, str], *, path: str = "", context: str = "") -
     return _chosen(kubeconfig_files.read((home,), may_lack=True), context, environment)
 
 
-def _chosen(found: Kubeconfig | None, asked: str, environment: Mapping[str, str]) -> Access:
-    if found is None:
+def _chosen(kubeconfig: Kubeconfig | None, asked: str, environment: Mapping[str, str]) -> Access:
+    if kubeconfig is None:
         msg = f"no cluster is named; expected --kubeconfig, {_KUBECONFIG} or ~/.kube/config"
         raise InputError(msg)
-    files = ", ".join(found.files)
-    name = asked or found.current_context
+    files = ", ".join(kubeconfig.files)
+    name = asked or kubeconfig.current_context
     if not name:
         msg = f"{files}: current-context: expected the name of a context"
         raise InputError(msg)
     context = _entry_named(
-        found.contexts, name, f"{files}: {'context' if asked else 'current-context'}"
+        kubeconfig.contexts, name, f"{files}: {'context' if asked else 'current-context'}"
     )
-    cluster = _entry_named(found.clusters, context.value.cluster, context.at("cluster"))
+    cluster = _entry_named(kubeconfig.clusters, context.value.cluster, context.at("cluster"))
     user = KubeconfigEntry(User(), context.file, context.field)
     if context.value.user:
-        user = _entry_named(found.users, context.value.user, context.at("user"))
+        user = _entry_named(kubeconfig.users, context.value.user, context.at("user"))
     return _access(context, cluster, user, environment)
 
 
@@ -178,26 +178,26 @@ longer knows passwords"
         raise InputError(msg)
 
 
-def _plugin(user: KubeconfigEntry[User], found: kubeconfig_files.Exec, cluster: Body) -> Plugin:
-    if not found.command:
+def _plugin(user: KubeconfigEntry[User], plugin: kubeconfig_files.Exec, cluster: Body) -> Plugin:
+    if not plugin.command:
         msg = f"{user.at('exec.command')}: expected a program"
         raise InputError(msg)
-    if found.api_version not in VERSIONS:
+    if plugin.api_version not in VERSIONS:
         expected = " or ".join(VERSIONS)
-        msg = f"{user.at('exec.apiVersion')}: expected {expected}, not {found.api_version!r}"
+        msg = f"{user.at('exec.apiVersion')}: expected {expected}, not {plugin.api_version!r}"
         raise InputError(msg)
-    if found.interactive_mode not in _MODES:
+    if plugin.interactive_mode not in _MODES:
         msg = f"{user.at('exec.interactiveMode')}: expected Never or IfAvailable, since nobody is \
-there to answer, not {found.interactive_mode!r}"
+there to answer, not {plugin.interactive_mode!r}"
         raise InputError(msg)
-    has_folder = "/" in found.command
+    has_folder = "/" in plugin.command
     return Plugin(
-        command=user.path(found.command) if has_folder else found.command,
-        arguments=found.args,
-        environment={variable.name: variable.value for variable in found.env},
-        api_version=found.api_version,
-        cluster=cluster if found.provide_cluster_info else {},
-        install_hint=found.install_hint.strip(),
+        command=user.path(plugin.command) if has_folder else plugin.command,
+        arguments=plugin.args,
+        environment={variable.name: variable.value for variable in plugin.env},
+        api_version=plugin.api_version,
+        cluster=cluster if plugin.provide_cluster_info else {},
+        install_hint=plugin.install_hint.strip(),
         origin=user.at("exec"),
     )
 
@@ -220,7 +220,7 @@ def _cluster_info(cluster: KubeconfigEntry[KubeconfigCluster], trust: Trust) -> 
             None,
         ),
     }
-    return {key: held for key, held in told.items() if held}
+    return {key: value for key, value in told.items() if value}
 
 
 def _impersonation(user: KubeconfigEntry[User]) -> tuple[tuple[str, str], ...]:
@@ -241,8 +241,8 @@ def _acting(value: User) -> Iterator[tuple[str, str]]:
         *(("Impersonate-Group", group) for group in value.as_groups),
         *(
             (f"Impersonate-Extra-{quote(key, safe='')}", item)
-            for key, held in value.as_user_extra.items()
-            for item in held
+            for key, values in value.as_user_extra.items()
+            for item in values
         ),
     )
 

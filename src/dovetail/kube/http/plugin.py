@@ -149,8 +149,8 @@ class PluginCredentials:
             msg = f"what it printed is wrong: {error}"
             raise self._failure(msg) from None
 
-    def _failure(self, what: str) -> UnauthorizedError:
-        msg = f"{self._plugin.origin}: running {self._plugin.command}: {what}"
+    def _failure(self, problem: str) -> UnauthorizedError:
+        msg = f"{self._plugin.origin}: running {self._plugin.command}: {problem}"
         return UnauthorizedError(401, "Unauthorized", msg)
 
 

@@ -65,14 +65,14 @@ class JournalReader:
         try:
             if path.is_file():
                 return (Segment(path, _FIRST_NUMBER, path.stat().st_size),)
-            found = segments(path)
+            listed = segments(path)
         except OSError as error:
             msg = f"{path}: reading the journal: {error.strerror or error}"
             raise InputError(msg) from error
-        if not found:
+        if not listed:
             msg = f"{path}: expected a journal, but there are no files NUMBER{SUFFIX} in it"
             raise InputError(msg)
-        return tuple(segment for segment in found if _began_by(until, segment))
+        return tuple(segment for segment in listed if _began_by(until, segment))
 
     def _decisions(self, segment: Segment) -> Iterator[Decision]:
         """The decisions of one file, as far as it can be read."""

@@ -113,7 +113,7 @@ def _part(home: str, field_info: msgspec.structs.FieldInfo) -> JournalPart:
 PARTS: Final = tuple(
     part
     for home, noun in (("snapshot", Snapshot), ("ledger", Ledger), ("plan", Plan))
-    for part in (_part(home, one) for one in msgspec.structs.fields(noun))
+    for part in (_part(home, field) for field in msgspec.structs.fields(noun))
     if part.name not in _APART
 )
 
@@ -190,9 +190,9 @@ class RecordWriter:
         """The record of a decision, packed."""
         edits = {}
         for part in PARTS:
-            found = self._edit(part, part.value(decision.snapshot, decision.plan))
-            if found is not None:
-                edits[part.name] = found
+            edit = self._edit(part, part.value(decision.snapshot, decision.plan))
+            if edit is not None:
+                edits[part.name] = edit
         record = Record(
             number=decision.number,
             now=decision.now,
