@@ -136,11 +136,11 @@ def _frontier(given: Seen, tell: Tell) -> tuple[FrontierPoint, ...]:
     """Price against number of nodes for the pending pods."""
     from dovetail.decide.frontier import MOST_PLANS, frontier, sampled
 
-    found = []
-    for one in sampled(given.snapshot, given.now):
-        found.append(one)
-        tell(f"plan {len(found)} of at most {MOST_PLANS}: {counted(one.n_nodes, 'node')}")
-    return frontier(found)
+    samples = []
+    for sample in sampled(given.snapshot, given.now):
+        samples.append(sample)
+        tell(f"plan {len(samples)} of at most {MOST_PLANS}: {counted(sample.n_nodes, 'node')}")
+    return frontier(samples)
 
 
 def _staying(given: Seen, plan: Plan) -> tuple[Blocked, ...]:
@@ -158,8 +158,8 @@ def explained_from(see: Callable[[], Seen], asked: LookupSubject) -> Explained:
 
     with _calm_collector():
         given = see()
-        found = find(asked, given.snapshot)
-        told = answer(found, given.snapshot, _decided(given)[0], given.now)
+        subject = find(asked, given.snapshot)
+        told = answer(subject, given.snapshot, _decided(given)[0], given.now)
     return Explained(told, given.notes, given.remarks)
 
 
@@ -185,15 +185,15 @@ def replayed_from(path: str, n_last: int, *, tell: Tell) -> Replay:
 
     remarks: list[str] = []
     reader = JournalReader(Path(path), remarks.append)
-    found = []
-    for one in reader.last(n_last) if n_last else reader.oldest_first():
-        tell(f"recomputing decision {one.number}")
-        plan = decide(one.snapshot, one.now)
-        found.append(replayed(one, plan, digest(plan.certificate)))
-    if not found:
+    decisions = []
+    for decision in reader.last(n_last) if n_last else reader.oldest_first():
+        tell(f"recomputing decision {decision.number}")
+        plan = decide(decision.snapshot, decision.now)
+        decisions.append(replayed(decision, plan, digest(plan.certificate)))
+    if not decisions:
         msg = f"{path}: no decision of this journal can be read"
         raise InputError("; ".join((msg, *remarks)))
-    return Replay(tuple(found), tuple(remarks))
+    return Replay(tuple(decisions), tuple(remarks))
 
 
 def seen_from(request: PlanRequest, *, stdin: BinaryIO) -> Seen:
@@ -250,7 +250,7 @@ def problems_of(sources: Sequence[str], *, stdin: BinaryIO) -> Checked:
         manifests, problems = read_all_problems(sources, stdin, extensions())
     return Checked(
         n_objects=len(manifests.manifests) + len(manifests.scenarios),
-        problems=tuple(str(one) for one in problems),
+        problems=tuple(str(problem) for problem in problems),
         remarks=(
             *manifests.all_remarks,
             *idle_budgets(manifests.placed),
@@ -329,7 +329,7 @@ def _given(request: PlanRequest, manifests: Manifests) -> Seen:
         instance_types=_types_of_pool(catalogues, request.catalogue, manifests),
         policy=_offline(request.policy),
     )
-    overlays = [overlay(one) for one in manifests.objects if isinstance(one, api.NodeOverlay)]
+    overlays = [overlay(item) for item in manifests.objects if isinstance(item, api.NodeOverlay)]
     snapshot, conflicts = _overlaid(snapshot, overlays)
     return Seen(
         snapshot=snapshot,
@@ -393,5 +393,7 @@ def _overlaid(snapshot: Snapshot, overlays: Sequence[Overlay]) -> tuple[Snapshot
         for pool in snapshot.node_pools
     ]
     by_pool, conflicts = apply_to_pools(pooled, overlays)
-    remarks = tuple(f"NodeOverlay {one.overlay} is left out: {one.message}" for one in conflicts)
+    remarks = tuple(
+        f"NodeOverlay {conflict.overlay} is left out: {conflict.message}" for conflict in conflicts
+    )
     return msgspec.structs.replace(snapshot, instance_types=by_pool), remarks

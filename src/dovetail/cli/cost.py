@@ -63,26 +63,26 @@ def cost(  # noqa: PLR0913  typer reads one flag from each argument
     from dovetail.present.node_list import unpriced
 
     paths = (*files, *(more or ()))
-    found = seen(ClusterSource(paths, catalog, now, kubeconfig, context).checked())
-    remark = unpriced(node_boxes(found.snapshot))
+    current = seen(ClusterSource(paths, catalog, now, kubeconfig, context).checked())
+    remark = unpriced(node_boxes(current.snapshot))
     if remark:
         say(remark)
-    told = _report(found, label)
-    emit(_output_text(told, tuple(By) if by is None else (by,), output, found.notes))
+    told = _report(current, label)
+    emit(_output_text(told, tuple(By) if by is None else (by,), output, current.notes))
 
 
-def _report(found: Seen, label: str) -> CostReport:
+def _report(current: Seen, label: str) -> CostReport:
     from dovetail.present.cost_report import report
     from dovetail.sim.comparison import compared, target
 
     with Progress() as progress:
         progress.tell("provisioning the cluster from scratch, to compare")
         return report(
-            found.snapshot,
-            found.now,
+            current.snapshot,
+            current.now,
             label=label,
-            comparison=compared(found.snapshot, found.now),
-            target_nanousd=target(found.snapshot, found.now),
+            comparison=compared(current.snapshot, current.now),
+            target_nanousd=target(current.snapshot, current.now),
         )
 
 

@@ -103,16 +103,16 @@ def explain(  # noqa: PLR0913  typer reads one flag from each argument
     asked = subject(what, namespace)
     recorded = _journal(files, journal)
     if recorded:
-        found = _from_journal(recorded, asked, at)
+        explained = _from_journal(recorded, asked, at)
     else:
         if at:
             msg = "expected --journal with it: only a journal has earlier times"
             raise typer.BadParameter(msg, param_hint="--at")
         request = app.PlanRequest(tuple(files), catalog, options.instant(now))
-        found = _explain_planned(request, asked, kubeconfig)
-    for remark in found.remarks:
+        explained = _explain_planned(request, asked, kubeconfig)
+    for remark in explained.remarks:
         say(remark)
-    emit(_output_text(found, output))
+    emit(_output_text(explained, output))
 
 
 def _journal(files: list[str], journal: str) -> str:
@@ -158,12 +158,12 @@ def _explain_planned(request: PlanRequest, asked: LookupSubject, kubeconfig: str
         return app.explained_from(see, asked)
 
 
-def _output_text(found: Explained, output: Output) -> str:
-    told = found.explanation
+def _output_text(explained: Explained, output: Output) -> str:
+    told = explained.explanation
     if output in {Output.TABLE, Output.WIDE}:
-        notes = "".join(f"\nNote: {note}\n" for note in found.notes)
+        notes = "".join(f"\nNote: {note}\n" for note in explained.notes)
         return f"{_explanation_text(told)}{notes}"
-    shown = {**told.data, "notes": list(found.notes)}
+    shown = {**told.data, "notes": list(explained.notes)}
     return json_text(shown) if output is Output.JSON else yaml_text(shown)
 
 

@@ -139,19 +139,19 @@ def keys_in(sent: bytes) -> tuple[list[Key], bytes]:
     """The keys that a terminal sent, and the beginning of one that has yet to come whole. Keys
     that mean nothing here are left out.
     """
-    found: list[Key] = []
+    keys: list[Key] = []
     at = 0
     while at < len(sent):
         piece = _PIECE.match(sent, at)
         if piece is not None:
             key = _NAMES.get(piece[0]) or _character(piece[0])
-            found += [key] if key else []
+            keys += [key] if key else []
             at = piece.end()
         elif _CUT_SHORT.fullmatch(sent, at):
             break
         else:
             at += 1
-    return found, sent[at:]
+    return keys, sent[at:]
 
 
 def _character(piece: bytes) -> Key:

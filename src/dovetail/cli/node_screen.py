@@ -79,8 +79,8 @@ _CELLS: Final[Mapping[str, _Drawn]] = {
 
 
 def _gibibytes(pair: tuple[int, int]) -> str:
-    used, held = (item / _MIB_PER_GIB for item in pair)
-    return f"{used:,.1f}/{held:,.1f}Gi"
+    used, total = (item / _MIB_PER_GIB for item in pair)
+    return f"{used:,.1f}/{total:,.1f}Gi"
 
 
 def table(

@@ -73,9 +73,9 @@ def nodes(  # noqa: PLR0913  typer reads one flag from each argument
 def _print_once(source: ClusterSource, wish: NodeListView, output: Output) -> None:
     from dovetail.present.node_list import node_list, unpriced
 
-    found = seen(source)
-    listed = node_list(found.snapshot, found.now)
-    notes = found.notes if any(node.capacity_type == SPOT for node in listed.nodes) else ()
+    current = seen(source)
+    listed = node_list(current.snapshot, current.now)
+    notes = current.notes if any(node.capacity_type == SPOT for node in listed.nodes) else ()
     for remark in (unpriced(listed.nodes), *notes):
         if remark:
             say(remark)

@@ -87,8 +87,8 @@ def is_plain(signs: str) -> bool:
 
 
 def _text_of(console: Console) -> str:
-    held = console.file
-    text = held.getvalue() if isinstance(held, io.StringIO) else ""
+    original = console.file
+    text = original.getvalue() if isinstance(original, io.StringIO) else ""
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
@@ -134,7 +134,9 @@ def _print_node_lines(console: Console, rows: Sequence[NodeRow]) -> None:
     console.print(Text("New nodes", style="bold"))
     for row in rows:
         _print_prose(console, f"{row.count} x {described(row)}")
-        fills = [f"{one.resource} {one.percent} %" for one in (row.cpu, row.memory, *row.devices)]
+        fills = [
+            f"{fill.resource} {fill.percent} %" for fill in (row.cpu, row.memory, *row.devices)
+        ]
         facts = [row.node_pool, f"{price(row.price_nanousd)} an hour", *fills]
         _print_prose(console, ", ".join(facts), indent="  ")
 

@@ -60,8 +60,10 @@ class RunCommand(TyperCommand):
         """Flags under the headings of their groups."""
         flags = (*TABLE.flags, *self._theirs.flags)
         panels = {_parameter_name(flag): flag.panel for flag in flags}
-        for panel, members in groupby(self.get_params(ctx), lambda one: panels.get(one.name or "")):
-            records = [record for one in members if (record := one.get_help_record(ctx))]
+        for panel, members in groupby(
+            self.get_params(ctx), lambda parameter: panels.get(parameter.name or "")
+        ):
+            records = [record for item in members if (record := item.get_help_record(ctx))]
             with formatter.section(panel or "Help"):
                 formatter.write_dl(records)
 
@@ -183,7 +185,7 @@ def _command() -> Callable[..., None]:
         from dovetail.live import run as run_live
         from dovetail.settings import sources
 
-        flags = {name.replace("_", "-"): said for name, said in given.items() if said is not None}
+        flags = {name.replace("_", "-"): text for name, text in given.items() if text is not None}
         environment = dict(os.environ)
         settings = sources.read(flags, environment)
         theirs = sources.read_table(_table_of(settings.provider), flags, environment)

@@ -60,9 +60,7 @@ def seen(source: ClusterSource) -> Seen:
         else:
             progress.tell("reading manifests")
             request = app.PlanRequest(
-                sources=source.files,
-                catalogue=source.catalog,
-                now=options.instant(source.now),
+                sources=source.files, catalogue=source.catalog, now=options.instant(source.now)
             )
             result = app.seen_from(request, stdin=sys.stdin.buffer)
     for remark in result.remarks:
@@ -75,7 +73,7 @@ def read_live(cluster: Whose) -> Seen:
     from dovetail import app
     from dovetail.live.following import sight
 
-    found = sight(cluster)
-    unseen = ", ".join(found.hidden)
+    sighting = sight(cluster)
+    unseen = ", ".join(sighting.hidden)
     remarks = (f"Not allowed to read {unseen}: treated as empty.",) if unseen else ()
-    return app.Seen(found.snapshot, found.now, app.price_notes(found.catalogues), remarks)
+    return app.Seen(sighting.snapshot, sighting.now, app.price_notes(sighting.catalogues), remarks)

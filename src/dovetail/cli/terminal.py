@@ -66,8 +66,8 @@ class Terminal:
     @property
     def size(self) -> tuple[int, int]:
         """Columns and lines, as they are now."""
-        found = os.get_terminal_size(sys.stdout.fileno())
-        return max(1, found.columns), max(1, found.lines)
+        terminal = os.get_terminal_size(sys.stdout.fileno())
+        return max(1, terminal.columns), max(1, terminal.lines)
 
     def sent(self) -> bytes:
         """What was typed since the last time."""

@@ -234,11 +234,11 @@ class Replica:
 
     def leading(self) -> tuple[Loop, ...]:
         """What a leader does."""
-        loops = [Loop(one.name, one.run) for one in self._controller.work()]
+        loops = [Loop(work.name, work.run) for work in self._controller.work()]
         if self._outside.settings.dry_run:
             return tuple(loops)
         loops.append(Loop("events", self._recorder.run))
-        loops += [Loop(one.name, one.run) for one in self._workers]
+        loops += [Loop(worker.name, worker.run) for worker in self._workers]
         if self._outside.settings.kubelets:
             loops.append(Loop("kubelets", self._kubelets().run))
         return tuple(loops)
@@ -280,4 +280,4 @@ def _journal(outside: Outside) -> JournalKeeper | None:
 
 
 def _node_class_labels(cloud: CloudProvider) -> tuple[str, ...]:
-    return tuple(f"{one.group}/{one.kind.lower()}" for one in cloud.supported_node_classes)
+    return tuple(f"{kind.group}/{kind.kind.lower()}" for kind in cloud.supported_node_classes)

@@ -214,8 +214,8 @@ class Requirements(Mapping[str, Requirement]):
     def __init__(self, requirements: Iterable[Requirement] = ()) -> None:
         by_key: dict[str, Requirement] = {}
         for item in requirements:
-            held = by_key.get(item.key)
-            by_key[item.key] = item if held is None else held & item
+            earlier = by_key.get(item.key)
+            by_key[item.key] = item if earlier is None else earlier & item
         self._by_key = by_key
 
     @classmethod

@@ -77,11 +77,11 @@ def repelling(
     taints: Iterable[Taint], tolerations: Iterable[Toleration], *, soft: bool = False
 ) -> Taint | None:
     """The first taint that keeps the pod away; `soft` counts PreferNoSchedule too."""
-    held = tuple(tolerations)
+    tolerated = tuple(tolerations)
     for taint in taints:
         if taint.effect == Effect.PREFER_NO_SCHEDULE and not soft:
             continue
-        if not any(toleration.tolerates(taint) for toleration in held):
+        if not any(toleration.tolerates(taint) for toleration in tolerated):
             return taint
     return None
 

@@ -103,13 +103,13 @@ def evictions(given: str) -> int:
 def span(given: str) -> timedelta:
     """A duration as Go writes it, not below nothing."""
     try:
-        found = duration.parse(given)
+        given_span = duration.parse(given)
     except ValueError as error:
         raise MalformedError(str(error)) from None
-    if found < timedelta(0):
+    if given_span < timedelta(0):
         msg = f"expected 0s or more, not {shown(given)}"
         raise ValueError(msg)
-    return found
+    return given_span
 
 
 def size(given: str) -> str:

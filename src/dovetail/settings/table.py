@@ -63,6 +63,6 @@ def written(value: object) -> str:
         case tuple():
             return ",".join(str(part) for part in value)
         case Mapping():
-            return ",".join(f"{name}={written(held)}" for name, held in sorted(value.items()))
+            return ",".join(f"{name}={written(item)}" for name, item in sorted(value.items()))
         case _:
             return str(value)

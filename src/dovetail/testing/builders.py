@@ -78,11 +78,11 @@ def snapshot(
         if types is None
         else tuple(types)
     )
-    held = tuple(pods)
+    all_pods = tuple(pods)
     return Snapshot(
-        pods=held,
+        pods=all_pods,
         nodes=tuple(nodes),
         node_pools=pools,
         instance_types={pool.name: offered for pool in pools},
-        namespaces={namespace: {} for namespace in sorted({item.namespace for item in held})},
+        namespaces={namespace: {} for namespace in sorted({item.namespace for item in all_pods})},
     )

@@ -95,9 +95,9 @@ class Scenario(msgspec.Struct, frozen=True):
 
     def differences(self, plan: Plan) -> list[str]:
         """Every way in which the plan is not what was wanted; empty if it is."""
-        found = self.want.differences(self.snapshot, plan)
+        differences = self.want.differences(self.snapshot, plan)
         told = staying(self.snapshot, plan, self.now)
-        return [*found, *staying_differences(self.want.stays, told)]
+        return [*differences, *staying_differences(self.want.stays, told)]
 
 
 def is_scenario(tree: object) -> bool:

@@ -105,10 +105,10 @@ async def _healthy(request: web.Request) -> web.Response:
 def _ready(problems: Callable[[], tuple[str, ...]]) -> Handler:
     async def answer(request: web.Request) -> web.Response:
         del request
-        found = problems()
-        if not found:
+        faults = problems()
+        if not faults:
             return web.Response(text="ok\n")
-        return web.Response(status=503, text="".join(f"{line}\n" for line in found))
+        return web.Response(status=503, text="".join(f"{line}\n" for line in faults))
 
     return answer
 

@@ -157,13 +157,15 @@ def _at(frame: FrameType) -> str:
 def heap_text() -> str:
     """What memory holds: by line where Python keeps track of it, else how many of each type."""
     if tracemalloc.is_tracing():
-        held, peak = tracemalloc.get_traced_memory()
+        used, peak = tracemalloc.get_traced_memory()
         top = tracemalloc.take_snapshot().statistics("lineno")[:_MOST_LINES]
         lines = (f"{item.size:>14} {item.count:>10}  {item.traceback}\n" for item in top)
-        return f"{held} bytes held, {peak} at most\n\n         bytes    objects  line\n" + "".join(
+        return f"{used} bytes held, {peak} at most\n\n         bytes    objects  line\n" + "".join(
             lines
         )
-    counts = Counter(f"{type(one).__module__}.{type(one).__qualname__}" for one in gc.get_objects())
+    counts = Counter(
+        f"{type(item).__module__}.{type(item).__qualname__}" for item in gc.get_objects()
+    )
     lines = (f"{count:>14}  {name}\n" for name, count in counts.most_common(_MOST_LINES))
     return (
         f"{counts.total()} objects that the collector of cycles knows; frozen nouns are none of "

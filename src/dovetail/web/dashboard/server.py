@@ -161,9 +161,9 @@ class _Asked:
 
     async def explain(self, request: web.Request) -> web.Response:
         """Why one object is as it is."""
-        what = request.query.get("what", "")[:_LARGEST_QUESTION]
+        asked = request.query.get("what", "")[:_LARGEST_QUESTION]
         try:
-            return _json(await self._content.explain(what))
+            return _json(await self._content.explain(asked))
         except InputError as error:
             return _json({"problem": str(error)}, status=404)
 
@@ -195,6 +195,6 @@ class _Tempo(msgspec.Struct, forbid_unknown_fields=True):
     rate: float
 
 
-def _json(found: object, status: int = 200) -> web.Response:
-    body = msgspec.json.encode(found)
+def _json(answer: object, status: int = 200) -> web.Response:
+    body = msgspec.json.encode(answer)
     return web.Response(body=body, status=status, content_type="application/json", charset="utf-8")
