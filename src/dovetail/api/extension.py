@@ -27,8 +27,8 @@ class Column(msgspec.Struct, frozen=True):
 
     def tree(self) -> Tree:
         """As a definition says it."""
-        said: dict[str, Tree] = {"name": self.name, "type": self.type, "jsonPath": self.path}
-        return said | ({"priority": 1} if self.is_wide else {})
+        column: dict[str, Tree] = {"name": self.name, "type": self.type, "jsonPath": self.path}
+        return column | ({"priority": 1} if self.is_wide else {})
 
 
 class Definition(msgspec.Struct, frozen=True):
@@ -55,7 +55,7 @@ class Extension(msgspec.Struct, frozen=True):
 
 def extended(extensions: Iterable[Extension]) -> dict[tuple[str, str], Kind]:
     """All kinds that are understood, with those that providers bring."""
-    added = (one.kind for extension in extensions for one in extension.node_classes)
+    added = (definition.kind for extension in extensions for definition in extension.node_classes)
     return KINDS | {(kind.group, kind.name): kind for kind in added}
 
 

@@ -52,12 +52,12 @@ def pool_problems(pool: NodePool) -> Iterator[FieldProblem]:
 
 
 def knob_problems(
-    said: Mapping[str, str], at: str, readings: Mapping[str, Callable[[str], object]]
+    annotations: Mapping[str, str], at: str, readings: Mapping[str, Callable[[str], object]]
 ) -> Iterator[FieldProblem]:
     """What is wrong with annotations that set a pool's evictions or price per node."""
     for key, read in readings.items():
-        if key in said:
-            yield from _readable(read, said[key], f"{at}.{key}")
+        if key in annotations:
+            yield from _readable(read, annotations[key], f"{at}.{key}")
 
 
 def claim_problems(claim: NodeClaim) -> Iterator[FieldProblem]:
@@ -144,24 +144,24 @@ def _taints(
 
 
 def _requirements(requirements: tuple[Requirement, ...], at: str) -> Iterator[FieldProblem]:
-    for index, one in enumerate(requirements):
+    for index, requirement in enumerate(requirements):
         where = f"{at}[{index}]"
-        if not is_label_key(one.key):
+        if not is_label_key(requirement.key):
             yield FieldProblem(
-                f"{where}.key", f"{one.key!r} is no label key; expected {A_QUALIFIED_NAME}"
+                f"{where}.key", f"{requirement.key!r} is no label key; expected {A_QUALIFIED_NAME}"
             )
-        yield from _restricted(one.key, f"{where}.key")
-        yield from _capacity_types(one, f"{where}.values")
+        yield from _restricted(requirement.key, f"{where}.key")
+        yield from _capacity_types(requirement, f"{where}.values")
 
 
-def _capacity_types(one: Requirement, at: str) -> Iterator[FieldProblem]:
-    if labels.normalize(one.key) != labels.CAPACITY_TYPE or one.operator != "In":
+def _capacity_types(need: Requirement, at: str) -> Iterator[FieldProblem]:
+    if labels.normalize(need.key) != labels.CAPACITY_TYPE or need.operator != "In":
         return
-    n_known = sum(value in labels.CAPACITY_TYPES for value in one.values)
-    if n_known < max(1, one.min_values or 1):
+    n_known = sum(value in labels.CAPACITY_TYPES for value in need.values)
+    if n_known < max(1, need.min_values or 1):
         known = ", ".join(sorted(labels.CAPACITY_TYPES))
         yield FieldProblem(
-            at, f"expected at least {max(1, one.min_values or 1)} of the capacity types {known}"
+            at, f"expected at least {max(1, need.min_values or 1)} of the capacity types {known}"
         )
 
 

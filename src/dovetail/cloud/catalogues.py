@@ -27,10 +27,10 @@ NO_NODE_CLASSES: Final[NodeClasses] = {}
 
 def node_classes(objects: Iterable[api.Object]) -> NodeClasses:
     """The node classes among these objects, by the reference that pools name them with."""
-    found = (one for one in objects if isinstance(one, api.NodeClass))
+    classes = (item for item in objects if isinstance(item, api.NodeClass))
     return {
-        NodeClassRef(one.api_version.partition("/")[0], one.kind, one.metadata.name): one
-        for one in found
+        NodeClassRef(item.api_version.partition("/")[0], item.kind, item.metadata.name): item
+        for item in classes
     }
 
 
@@ -40,7 +40,7 @@ class OfflineCatalogues:
     def __init__(self) -> None:
         installed: InstalledPlugins[None] = registry.installed()
         self._problems = installed.problems
-        self._plugins = {one.name: one for one in installed.plugins}
+        self._plugins = {plugin.name: plugin for plugin in installed.plugins}
         self._named: dict[str, OfflineCatalogue] = {
             catalogue.name: catalogue
             for plugin in self._plugins.values()
@@ -95,7 +95,7 @@ class OfflineCatalogues:
         plugin = self._plugin(pool.node_class)
         if plugin is None or plugin.offline is None:
             return self.by_name(self.default_name(pool))
-        self._used.update((one.name, None) for one in plugin.catalogues[:1])
+        self._used.update((offline.name, None) for offline in plugin.catalogues[:1])
         return plugin.offline(pool, classes.get(pool.node_class))
 
     def fitting(self, pool: NodePool, in_use: Collection[str]) -> str:
@@ -103,8 +103,8 @@ class OfflineCatalogues:
         nodes yet, that of the pool's node class.
         """
         usual = self.default_name(pool)
-        for name in (usual, *(one for one in self.names if one != usual)):
-            if any(one.name in in_use for one in self._named[name].instance_types()):
+        for name in (usual, *(other for other in self.names if other != usual)):
+            if any(kind.name in in_use for kind in self._named[name].instance_types()):
                 return name
         return usual
 

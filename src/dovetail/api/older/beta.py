@@ -97,7 +97,7 @@ def reference(draft: Draft, field: str, providers: Sequence[OlderNodeClasses]) -
     path = tuple(field.split("."))
     own = providers[0] if providers else None
     group = given.get("group") or str(given.get("apiVersion", "")).partition("/")[0]
-    by_group = {one.group: one for one in providers}
+    by_group = {provider.group: provider for provider in providers}
     if not group and own is not None:
         group = own.group
     owner = by_group.get(str(group))

@@ -97,7 +97,7 @@ def _unwrapped(expected: Type) -> Type:
     if isinstance(expected, msgspec.inspect.Metadata):
         return _unwrapped(expected.type)
     if isinstance(expected, UnionType):
-        others = [one for one in expected.types if not isinstance(one, msgspec.inspect.NoneType)]
+        others = [kind for kind in expected.types if not isinstance(kind, msgspec.inspect.NoneType)]
         return _unwrapped(others[0]) if len(others) == 1 else expected
     return expected
 
@@ -105,7 +105,9 @@ def _unwrapped(expected: Type) -> Type:
 @lru_cache(maxsize=256)
 def _named_of(struct: type) -> dict[str, Field]:
     shape = type_info(struct)
-    return {one.encode_name: one for one in shape.fields} if isinstance(shape, StructType) else {}
+    return (
+        {item.encode_name: item for item in shape.fields} if isinstance(shape, StructType) else {}
+    )
 
 
 def _named(shape: StructType) -> dict[str, Field]:

@@ -111,7 +111,7 @@ def _requirements(draft: Draft, renames: Renames, defaults: OlderNodeClasses | N
         if values:
             draft.moves[(*path, len(written))] = ("spec", old)
             written.append({"key": key, "operator": "In", "values": values})
-    constrained = {str(one["key"]) for one in written}
+    constrained = {str(entry["key"]) for entry in written}
     constrained |= as_fields(draft.at("spec.template.metadata.labels")).keys()
     added: list[Fields] = [
         {"key": key, "operator": "In", "values": [value]}
@@ -136,7 +136,9 @@ def _replace(draft: Draft, path: tuple[str, ...], written: list[Fields]) -> None
 def _tell_defaults(draft: Draft, added: list[Fields]) -> None:
     if not added:
         return
-    stated = "; ".join(f"{one['key']} {one['operator']} {_values(one['values'])}" for one in added)
+    stated = "; ".join(
+        f"{entry['key']} {entry['operator']} {_values(entry['values'])}" for entry in added
+    )
     draft.tell(
         "spec.requirements",
         f"defaults of v1alpha5 are written out, since v1 has none: {stated}; "
@@ -145,7 +147,7 @@ def _tell_defaults(draft: Draft, added: list[Fields]) -> None:
 
 
 def _values(given: object) -> str:
-    return ", ".join(str(one) for one in given) if isinstance(given, list) else str(given)
+    return ", ".join(str(value) for value in given) if isinstance(given, list) else str(given)
 
 
 def _expiry(draft: Draft) -> None:

@@ -30,8 +30,8 @@ def stale_fields(tree: Fields, shape: type[msgspec.Struct] | None) -> Iterator[N
         yield Notice("spec.disruption.consolidationPolicy", _message("is a value of"))
 
 
-def _message(what: str = "is a field of") -> str:
+def _message(words: str = "is a field of") -> str:
     return (
-        f"{what} v1beta1, and the object says it is of v1, so it is left as it is; "
+        f"{words} v1beta1, and the object says it is of v1, so it is left as it is; "
         "write apiVersion karpenter.sh/v1beta1 to have it converted"
     )
