@@ -79,9 +79,9 @@ def readable(body: Body) -> Obj:
 def check_identity(kind: api.Kind, tree: Obj) -> None:
     """An object says what it is, or nothing at all, and then it is what was asked for."""
     for field, wanted in (("apiVersion", kind.api_version), ("kind", kind.name)):
-        said = tree.get(field, wanted)
-        if said != wanted:
-            msg = f"the {field} in the data ({said}) does not match the expected one ({wanted})"
+        stated = tree.get(field, wanted)
+        if stated != wanted:
+            msg = f"the {field} in the data ({stated}) does not match the expected one ({wanted})"
             raise refusals.bad_request(msg)
 
 
@@ -96,9 +96,9 @@ def check_says_kind(tree: Obj) -> None:
 def _name_object(storage: ObjectStore, kind: api.Kind, tree: Obj, namespace: str) -> Ref:
     check_identity(kind, tree)
     metadata = part(tree, "metadata")
-    said = text(metadata, "namespace")
-    place = (namespace or said) if kind.is_namespaced else ""
-    if said and said != place:
+    stated = text(metadata, "namespace")
+    place = (namespace or stated) if kind.is_namespaced else ""
+    if stated and stated != place:
         msg = "the namespace of the provided object does not match the one sent on the request"
         raise refusals.bad_request(msg)
     if kind.is_namespaced and not place:
@@ -169,6 +169,6 @@ def _tidy_status(tree: Obj, traits: Traits) -> None:
 
 
 def _drop(tree: Obj, field: str, empty: tuple[Json, ...]) -> None:
-    held = mapping(tree.get(field))
-    for key in [key for key, value in held.items() if value in empty]:
-        del held[key]
+    part = mapping(tree.get(field))
+    for key in [key for key, value in part.items() if value in empty]:
+        del part[key]

@@ -109,14 +109,14 @@ def evict(storage: ObjectStore, ref: Ref, how: Deletion) -> None:
 
 
 def _ask_budget(storage: ObjectStore, ref: Ref, stored: Stored, pod: Obj) -> None:
-    found = [
+    budgets = [
         (ref_of(BUDGET, key), tree)
         for key, item in storage.table(BUDGET).items(f"{ref.namespace}/")
         if selects(at(tree := item.tree(), "spec", "selector"), stored.labels)
     ]
-    if len(found) > 1:
+    if len(budgets) > 1:
         raise refusals.server_error(_SEVERAL)
-    for budget_ref, budget in found:
+    for budget_ref, budget in budgets:
         if condition(pod, "Ready").get("status") == "True" or not _lets_unready_go(budget):
             _count_down(storage, budget_ref, budget, ref.name)
 

@@ -39,10 +39,8 @@ def page(storage: ObjectStore, scope: Scope, limit: int, token: str) -> Page:
     where = _read_token(token) if token else _Token(storage.version, "")
     if where.version < table.oldest:
         raise refusals.expired_token()
-    found = table.at(where.version, prefix, where.after)
-    meant = (
-        found if selector == Selector() else (pair for pair in found if selector.matches(pair[1]))
-    )
+    rows = table.at(where.version, prefix, where.after)
+    meant = rows if selector == Selector() else (pair for pair in rows if selector.matches(pair[1]))
     shown = list(islice(meant, limit)) if limit > 0 else list(meant)
     has_more = limit > 0 and next(meant, None) is not None
     return Page(
@@ -135,16 +133,18 @@ class _Watcher:
         }
         return WatchEvent(WatchEventType.BOOKMARK, encoded(tree), told)
 
-    def _seen(self, one: Logged) -> WatchEvent | None:
+    def _seen(self, logged: Logged) -> WatchEvent | None:
         """A change as this watch sees it: what comes into its scope is new, what leaves is gone."""
-        if not one.key.startswith(self._prefix):
+        if not logged.key.startswith(self._prefix):
             return None
         matches = self._selector.matches
-        version = str(one.version)
-        was_there = one.before is not None and matches(one.before)
-        if one.after is not None and matches(one.after):
+        version = str(logged.version)
+        was_there = logged.before is not None and matches(logged.before)
+        if logged.after is not None and matches(logged.after):
             kind = WatchEventType.MODIFIED if was_there else WatchEventType.ADDED
-            return WatchEvent(kind, one.after.raw, version)
-        if one.before is not None and was_there:
-            return WatchEvent(WatchEventType.DELETED, stamped(one.before, one.version), version)
+            return WatchEvent(kind, logged.after.raw, version)
+        if logged.before is not None and was_there:
+            return WatchEvent(
+                WatchEventType.DELETED, stamped(logged.before, logged.version), version
+            )
         return None

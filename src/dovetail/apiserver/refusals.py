@@ -130,11 +130,11 @@ def forbidden(ref: Ref, why: str) -> errors.ForbiddenError:
     return errors.ForbiddenError(403, "Forbidden", message, _about(ref))
 
 
-def over_budget(what: str, why: str, seconds: int = 0) -> errors.TooManyRequestsError:
+def over_budget(message: str, why: str, seconds: int = 0) -> errors.TooManyRequestsError:
     """Not now: a disruption budget forbids it."""
     after = timedelta(seconds=seconds) if seconds else None
     cause = errors.DISRUPTION_BUDGET
-    refusal = errors.TooManyRequestsError(429, "TooManyRequests", what, after, cause)
+    refusal = errors.TooManyRequestsError(429, "TooManyRequests", message, after, cause)
     refusal.details = errors.Details(causes=(errors.Cause(cause, why),))
     return refusal
 

@@ -53,9 +53,9 @@ def stored(tree: Obj, traits: Traits, version: int) -> Stored:
     )
 
 
-def stamped(one: Stored, version: int) -> msgspec.Raw:
+def stamped(stored: Stored, version: int) -> msgspec.Raw:
     """The object as it last was, marked with the version in which it went."""
-    tree = one.tree()
+    tree = stored.tree()
     part(tree, "metadata")["resourceVersion"] = str(version)
     return encoded(tree)
 
@@ -185,8 +185,8 @@ class KindTable:
             if not waiter.done():
                 waiter.set_result(None)
 
-    def _note(self, one: Logged) -> None:
-        self._log.append(one)
+    def _note(self, logged: Logged) -> None:
+        self._log.append(logged)
         if len(self._log) >= 2 * self._history:
             self._drop(len(self._log) - self._history)
         self.wake()
@@ -198,7 +198,7 @@ class KindTable:
             del self._log[:n_oldest]
 
     def _index(self, version: int) -> int:
-        return bisect_right(self._log, version, key=lambda one: one.version)
+        return bisect_right(self._log, version, key=lambda logged: logged.version)
 
     def _range(self, prefix: str, after: str) -> Iterator[str]:
         start = bisect_right(self._keys, after) if after else bisect_left(self._keys, prefix)

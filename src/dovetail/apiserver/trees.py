@@ -64,14 +64,14 @@ def part(tree: Obj, *path: str) -> Obj:
 
 def text(tree: Json, *path: str) -> str:
     """The text that stands there, or none."""
-    found = at(tree, *path)
-    return found if isinstance(found, str) else ""
+    value = at(tree, *path)
+    return value if isinstance(value, str) else ""
 
 
 def number(tree: Json, *path: str) -> int:
     """The whole number that stands there, or 0."""
-    found = at(tree, *path)
-    return found if isinstance(found, int) else 0
+    value = at(tree, *path)
+    return value if isinstance(value, int) else 0
 
 
 def texts(tree: Json, *path: str) -> list[str]:
@@ -81,8 +81,8 @@ def texts(tree: Json, *path: str) -> list[str]:
 
 def labels_of(tree: Json, *path: str) -> dict[str, str]:
     """A mapping of text to text."""
-    found = mapping(at(tree, *path))
-    return {key: value for key, value in found.items() if isinstance(value, str)}
+    stated = mapping(at(tree, *path))
+    return {key: value for key, value in stated.items() if isinstance(value, str)}
 
 
 def put(tree: Obj, key: str, value: Json) -> None:

@@ -20,13 +20,7 @@ from dovetail.kube.seam import Ref
 
 STATUS: Final = "status"
 # Whatever a patch says of them is passed over.
-_SERVERS: Final = (
-    "creationTimestamp",
-    "generation",
-    "name",
-    "namespace",
-    "resourceVersion",
-)
+_SERVERS: Final = ("creationTimestamp", "generation", "name", "namespace", "resourceVersion")
 
 
 def update(
@@ -68,9 +62,11 @@ def _check_same(ref: Ref, stored: Stored, changed: Obj) -> None:
     check_identity(ref.kind, changed)
     metadata = part(changed, "metadata")
     for field, wanted in (("name", ref.name), ("namespace", ref.namespace)):
-        said = text(metadata, field) or wanted
-        if said != wanted:
-            msg = f"the {field} of the object ({said}) does not match the one on the URL ({wanted})"
+        stated = text(metadata, field) or wanted
+        if stated != wanted:
+            msg = (
+                f"the {field} of the object ({stated}) does not match the one on the URL ({wanted})"
+            )
             raise refusals.bad_request(msg)
     version = text(metadata, "resourceVersion")
     if version and version != str(stored.version):

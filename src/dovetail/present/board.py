@@ -114,7 +114,7 @@ def node_box(node: Node, pods: Iterable[Pod], known: Prices, *, is_leaving: bool
     """One node as it is drawn."""
     there = (pod for pod in pods if not pod.is_terminal)  # what is over takes no room
     boxes = tuple(sorted(map(pod_box, there), key=lambda box: (-box.cpu, box.key)))
-    held = node.allocatable
+    allocatable = node.allocatable
     return NodeBox(
         name=node.name,
         pool=node.node_pool,
@@ -123,8 +123,8 @@ def node_box(node: Node, pods: Iterable[Pod], known: Prices, *, is_leaving: bool
         capacity_type=node.capacity_type,
         state=node_state(node, is_leaving=is_leaving),
         price_per_hour=money.dollars(price_of(node, known)),
-        cpu=(sum(box.cpu for box in boxes), held.get(resources.CPU, 0)),
-        memory=(sum(box.memory for box in boxes), held.get(resources.MEMORY, 0) // _MIB),
+        cpu=(sum(box.cpu for box in boxes), allocatable.get(resources.CPU, 0)),
+        memory=(sum(box.memory for box in boxes), allocatable.get(resources.MEMORY, 0) // _MIB),
         pods=boxes,
         claim=node.node_claim,
         created_at=node.created_at,
@@ -230,8 +230,8 @@ def totals(boxes: Sequence[NodeBox], n_waiting: int, target_nanousd: int) -> Tot
 
 
 def _share(pairs: Sequence[tuple[int, int]]) -> float:
-    held = sum(item for _, item in pairs)
-    return sum(used for used, _ in pairs) / held if held else 0.0
+    total = sum(item for _, item in pairs)
+    return sum(used for used, _ in pairs) / total if total else 0.0
 
 
 def by_name(boxes: Iterable[NodeBox]) -> Mapping[str, NodeBox]:

@@ -73,8 +73,8 @@ def family(name: str) -> str:
 
 
 def _values(instance_type: InstanceType, key: str) -> list[str]:
-    held = instance_type.requirements.get(key)
-    return sorted(held.values) if held is not None and not held.complement else []
+    need = instance_type.requirements.get(key)
+    return sorted(need.values) if need is not None and not need.complement else []
 
 
 def type_row(instance_type: InstanceType) -> TypeRow:

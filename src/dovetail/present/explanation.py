@@ -81,12 +81,12 @@ def coming(launches: tuple[Launch, ...]) -> str:
     return ", ".join(f"{row.count} x {described(row)}" for row in rows)
 
 
-def saving_of(one: Disrupt | Removal) -> str:
+def saving_of(removal: Disrupt | Removal) -> str:
     """What a move saves or costs more, in words; with node prices, where nodes have some."""
-    if not one.node_saving_nanousd:
-        return saving(one.saving_nanousd)
-    whole = saving(one.saving_nanousd + one.node_saving_nanousd)
-    return f"{whole}, counting node prices ({price(one.saving_nanousd)} without them)"
+    if not removal.node_saving_nanousd:
+        return saving(removal.saving_nanousd)
+    whole = saving(removal.saving_nanousd + removal.node_saving_nanousd)
+    return f"{whole}, counting node prices ({price(removal.saving_nanousd)} without them)"
 
 
 def saving(nanousd: int) -> str:
@@ -98,10 +98,10 @@ def saving(nanousd: int) -> str:
     return "costs the same"
 
 
-def departure(one: Disrupt, name: str) -> str:
+def departure(disrupt: Disrupt, name: str) -> str:
     """How a node goes, in a sentence."""
-    others = [node for node in one.nodes if node != name]
+    others = [node for node in disrupt.nodes if node != name]
     along = f" together with {', '.join(others)}" if others else ""
-    instead = f"; {coming(one.replacements)} is launched first" if one.replacements else ""
-    saved = saving_of(one)
-    return f"It can be removed now, for reason {one.reason}{along}: that {saved}{instead}."
+    instead = f"; {coming(disrupt.replacements)} is launched first" if disrupt.replacements else ""
+    saved = saving_of(disrupt)
+    return f"It can be removed now, for reason {disrupt.reason}{along}: that {saved}{instead}."

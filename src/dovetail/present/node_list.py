@@ -56,12 +56,12 @@ def node_list(snapshot: Snapshot, now: datetime) -> NodeList:
 # By a number, then by a text; whether it falls: the dearest and the fullest first, and the oldest,
 # whose instant is the least.
 _ORDER: Final[Mapping[SortKey, tuple[Callable[[NodeBox], tuple[float, str]], bool]]] = {
-    SortKey.NAME: (lambda one: (0.0, one.name), False),
-    SortKey.PRICE: (lambda one: (one.price_per_hour, ""), True),
-    SortKey.CPU: (lambda one: (percent(one.cpu), ""), True),
-    SortKey.MEMORY: (lambda one: (percent(one.memory), ""), True),
-    SortKey.AGE: (lambda one: (_born(one), ""), False),
-    SortKey.POOL: (lambda one: (0.0, one.pool), False),
+    SortKey.NAME: (lambda box: (0.0, box.name), False),
+    SortKey.PRICE: (lambda box: (box.price_per_hour, ""), True),
+    SortKey.CPU: (lambda box: (percent(box.cpu), ""), True),
+    SortKey.MEMORY: (lambda box: (percent(box.memory), ""), True),
+    SortKey.AGE: (lambda box: (_born(box), ""), False),
+    SortKey.POOL: (lambda box: (0.0, box.pool), False),
 }
 
 
@@ -90,8 +90,8 @@ def _has(box: NodeBox, words: Sequence[str]) -> bool:
 
 def percent(pair: tuple[int, int]) -> int:
     """How much of what is held is used, rounded down, so that 100 means really full."""
-    used, held = pair
-    return 100 * used // held if held else 0
+    used, whole = pair
+    return 100 * used // whole if whole else 0
 
 
 def age(created_at: datetime | None, now: datetime) -> str:

@@ -188,13 +188,13 @@ def certificate_json(value: object) -> Json:
     match value:
         case msgspec.Struct():
             named = ((name, getattr(value, name)) for name in value.__struct_fields__)
-            return {_camel(name): certificate_json(held) for name, held in named}
+            return {_camel(name): certificate_json(part) for name, part in named}
         case None | bool() | int() | float() | str():
             return value
         case Mapping():
-            return {str(key): certificate_json(held) for key, held in value.items()}
+            return {str(key): certificate_json(part) for key, part in value.items()}
         case tuple() | list():
-            return [certificate_json(held) for held in value]
+            return [certificate_json(part) for part in value]
         case _:
             return str(value)
 

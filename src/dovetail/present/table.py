@@ -148,7 +148,7 @@ def node_rows(
 def _node_row(group: Sequence[Launch], of_type: Mapping[str, int]) -> NodeRow:
     first = group[0]
     used = resources.total(launch.requests for launch in group)
-    held = resources.total(launch.allocatable or of_type for launch in group)
+    total = resources.total(launch.allocatable or of_type for launch in group)
     return NodeRow(
         count=len(group),
         node_pool=first.node_pool,
@@ -156,16 +156,16 @@ def _node_row(group: Sequence[Launch], of_type: Mapping[str, int]) -> NodeRow:
         capacity_type=first.capacity_type,
         zone=first.zone,
         price_nanousd=sum(launch.price_nanousd for launch in group),
-        cpu=_fill(resources.CPU, used, held),
-        memory=_fill(resources.MEMORY, used, held),
-        devices=tuple(_fill(name, used, held) for name in sorted(used.keys() - _ORDINARY)),
+        cpu=_fill(resources.CPU, used, total),
+        memory=_fill(resources.MEMORY, used, total),
+        devices=tuple(_fill(name, used, total) for name in sorted(used.keys() - _ORDINARY)),
         n_pods=sum(len(launch.pods) for launch in group),
         n_fallbacks=min(len(launch.instance_types) - 1 for launch in group),
     )
 
 
-def _fill(resource: str, used: Mapping[str, int], held: Mapping[str, int]) -> Fill:
-    return Fill(resource, used.get(resource, 0), held.get(resource, 0))
+def _fill(resource: str, used: Mapping[str, int], total: Mapping[str, int]) -> Fill:
+    return Fill(resource, used.get(resource, 0), total.get(resource, 0))
 
 
 def _existing_row(nomination: Nominate) -> ExistingRow:
@@ -208,12 +208,14 @@ def _staying_rows(blocked: Iterable[Blocked]) -> tuple[StayingRow, ...]:
     )
 
 
-def remedy(one: Blocked) -> str:
+def remedy(blocked: Blocked) -> str:
     """What would let a node go: a change, or time; nothing if nothing is to be done."""
-    if one.until is None:
-        return one.fix
-    wait = f"wait until {instant(one.until)}"
-    return f"{wait}, or {one.fix}" if one.fix and not one.fix.startswith("wait") else wait
+    if blocked.until is None:
+        return blocked.fix
+    wait = f"wait until {instant(blocked.until)}"
+    return (
+        f"{wait}, or {blocked.fix}" if blocked.fix and not blocked.fix.startswith("wait") else wait
+    )
 
 
 def described(row: NodeRow) -> str:
@@ -277,17 +279,17 @@ def paid_for_new(cost: Cost) -> str:
 
 def optimality(plan: Plan, snapshot: Snapshot) -> str:
     """What the lower bound says of the price of new nodes."""
-    found = closeness(plan, snapshot)
-    match found.verdict:
+    distance = closeness(plan, snapshot)
+    match distance.verdict:
         case BoundIs.OPTIMAL:
             return "which is optimal"
         case BoundIs.WITHIN:
-            bound = price(found.bound_nanousd)
-            return f"at most {found.percent} above the optimum (lower bound {bound})"
+            bound = price(distance.bound_nanousd)
+            return f"at most {distance.percent} above the optimum (lower bound {bound})"
         case BoundIs.NOT_TIGHT:
-            return f"lower bound not tight here: {found.why}"
+            return f"lower bound not tight here: {distance.why}"
         case _:
-            assert_never(found.verdict)
+            assert_never(distance.verdict)
 
 
 def price(nanousd: int) -> str:

@@ -141,7 +141,7 @@ def _launch_section(launch: Launch, snapshot: Snapshot) -> Section:
     return Section(title, tuple(lines), columns, tuple(others))
 
 
-def _disrupting(one: Disrupt, snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
+def _disrupting(disrupt: Disrupt, snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
     known, nodes = prices(snapshot), {node.name: node for node in snapshot.nodes}
     before = [
         (
@@ -150,25 +150,28 @@ def _disrupting(one: Disrupt, snapshot: Snapshot, plan: Plan, now: datetime) -> 
             price(price_of(nodes[name], known)),
             str(len(census(snapshot.pods).by_node.get(name, ()))),
         )
-        for name in one.nodes
+        for name in disrupt.nodes
         if name in nodes
     ]
-    instead = coming(one.replacements) if one.replacements else "no new node"
+    instead = coming(disrupt.replacements) if disrupt.replacements else "no new node"
     return Explanation(
-        title=_departure(one),
+        title=_departure(disrupt),
         facts=(
             ("when", instant(now)),
-            ("reason", one.reason),
-            ("before", f"{counted(len(one.nodes), 'node')}, {counted(len(one.pods), 'pod')} on it"),
+            ("reason", disrupt.reason),
+            (
+                "before",
+                f"{counted(len(disrupt.nodes), 'node')}, {counted(len(disrupt.pods), 'pod')} on it",
+            ),
             ("after", f"{instead}; the pods move to nodes with room"),
-            ("money", f"it {saving_of(one)}"),
+            ("money", f"it {saving_of(disrupt)}"),
         ),
-        verdict=_REASONS.get(one.reason, f"It can be removed for reason {one.reason}."),
+        verdict=_REASONS.get(disrupt.reason, f"It can be removed for reason {disrupt.reason}."),
         sections=(
             Section("Nodes to remove", (), ("node", "instance", "$/hour", "pods"), tuple(before)),
-            *_moves(one),
+            *_moves(disrupt),
         ),
-        data={"disruption": disruption_json(one), "cost": _cluster(plan, is_after=True)},
+        data={"disruption": disruption_json(disrupt), "cost": _cluster(plan, is_after=True)},
     )
 
 

@@ -50,11 +50,11 @@ def _taints(question: Question) -> str:
 
 def wants(spec: PodSpec, node: Node) -> bool:
     """Whether selector and required affinity accept the node."""
-    held = node.labels
-    if any(held.get(key) != value for key, value in spec.node_selector.items()):
+    labels = node.labels
+    if any(labels.get(key) != value for key, value in spec.node_selector.items()):
         return False
     terms = spec.required_terms
-    return not terms or any(term.matches(held, node.name) for term in terms)
+    return not terms or any(term.matches(labels, node.name) for term in terms)
 
 
 def _affinity(question: Question) -> str:
@@ -85,8 +85,8 @@ def _volumes(question: Question) -> str:
             return "node(s) had volume node affinity conflict"
     for driver, claims in question.volumes.attachments:
         limit = node.attach_limits.get(driver)
-        held = question.attached.get(driver, frozenset())
-        if limit is not None and len(held.union(claims)) > limit:
+        attached = question.attached.get(driver, frozenset())
+        if limit is not None and len(attached.union(claims)) > limit:
             return "node(s) exceed max volume count"
     return ""
 

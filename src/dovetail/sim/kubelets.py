@@ -143,9 +143,9 @@ class Kubelets:
                 if self._node_of(pod) is not None:
                     self._errands.add_after((_Task.POD, key), self._start_wait(pod))
             case Absent(object=api.Pod() as pod):
-                held = self._pods_by_node.get(pod.spec.node_name, {})
-                held.pop((pod.metadata.namespace, pod.metadata.name), None)
-                if not held:
+                on_node = self._pods_by_node.get(pod.spec.node_name, {})
+                on_node.pop((pod.metadata.namespace, pod.metadata.name), None)
+                if not on_node:
                     self._pods_by_node.pop(pod.spec.node_name, None)
 
     def _start_wait(self, pod: api.Pod) -> float:

@@ -143,10 +143,10 @@ def best(choice: Choice) -> str:
         return choice.feasible[0][0].name
     totals = {node.name: 0.0 for node, _ in choice.feasible}
     for weight, score, is_reversed in _SCORES:
-        found = score(choice)
-        highest = max(found.values(), default=0.0)
-        lowest = min(min(found.values(), default=0.0), 0.0)
-        for name, value in found.items():
+        scores = score(choice)
+        highest = max(scores.values(), default=0.0)
+        lowest = min(min(scores.values(), default=0.0), 0.0)
+        for name, value in scores.items():
             share = (value - lowest) / (highest - lowest) if highest > lowest else 0.0
             totals[name] += weight * _BEST * (1.0 - share if is_reversed else share)
     for name, value in _room(choice).items():
@@ -160,9 +160,9 @@ def _room(choice: Choice) -> dict[str, float]:
     for node, room in choice.feasible:
         shares = []
         for name in (CPU, MEMORY):
-            held = node.allocatable.get(name, 0)
+            allocatable = node.allocatable.get(name, 0)
             asked = room.used.get(name, 0) + choice.pod.spec.requests.get(name, 0)
-            shares.append(min(asked / held, 1.0) if held else 1.0)
+            shares.append(min(asked / allocatable, 1.0) if allocatable else 1.0)
         left = sum(1.0 - share for share in shares) / len(shares)
         balance = 1.0 - abs(shares[0] - shares[1]) / 2
         result[node.name] = _BEST * (left + balance)

@@ -53,9 +53,11 @@ class Room:
         """Whether there is room for this beside what is there and what was promised to others."""
         if self._node is None:
             return False
-        held, used = self._node.allocatable, self.used
+        allocatable, used = self._node.allocatable, self.used
         for name, amount in requests.items():
-            if amount > max(held.get(name, 0) - used.get(name, 0) - promised.get(name, 0), 0):
+            if amount > max(
+                allocatable.get(name, 0) - used.get(name, 0) - promised.get(name, 0), 0
+            ):
                 return False
         return True
 
@@ -81,24 +83,24 @@ class Breed:
         self.n_by_node: dict[str, int] = {}
         self._answers: dict[tuple[int, int, str], tuple[object, object, bool]] = {}
 
-    def answer(self, what: object, whose: Pod, work_out: Callable[[], bool]) -> bool:
+    def answer(self, key_object: object, whose: Pod, work_out: Callable[[], bool]) -> bool:
         """Whether something is so of these pods, which is the same for all pods like this one.
 
         `what` must be an object that lives on, such as a constraint of a template.
         """
-        key = (id(what), id(whose.labels), whose.namespace)
+        key = (id(key_object), id(whose.labels), whose.namespace)
         known = self._answers.get(key)
         if known is None:
             if len(self._answers) >= _MOST_ANSWERS:
                 self._answers.clear()
-            known = self._answers[key] = (what, whose.labels, work_out())
+            known = self._answers[key] = (key_object, whose.labels, work_out())
         return known[2]
 
     def count(self, node_name: str, n_pods: int) -> None:
         """So many more, or fewer, are there."""
-        held = self.n_by_node.get(node_name, 0) + n_pods
-        if held:
-            self.n_by_node[node_name] = held
+        count = self.n_by_node.get(node_name, 0) + n_pods
+        if count:
+            self.n_by_node[node_name] = count
         else:
             self.n_by_node.pop(node_name, None)
 

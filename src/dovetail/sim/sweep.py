@@ -37,16 +37,16 @@ def on_cores(cases: Sequence[Case], tell: Tell, n_workers: int = 0) -> list[Outc
     n_used = min(n_workers or os.cpu_count() or 1, len(cases))
     if n_used <= 1:
         return here(cases, tell)
-    found: dict[int, Outcome] = {}
+    outcomes: dict[int, Outcome] = {}
     tell(f"0 of {len(cases)} simulations done, {n_used} at a time")
     # A fresh interpreter for each: what a parent's threads hold would be held for ever in a fork.
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(n_used, mp_context=fresh) as pool:
         numbers = {pool.submit(_quietly, case): at for at, case in enumerate(cases)}
         for done in as_completed(numbers):
-            found[numbers[done]] = done.result()
-            tell(f"{len(found)} of {len(cases)} simulations done, {n_used} at a time")
-    return [found[at] for at in range(len(cases))]
+            outcomes[numbers[done]] = done.result()
+            tell(f"{len(outcomes)} of {len(cases)} simulations done, {n_used} at a time")
+    return [outcomes[at] for at in range(len(cases))]
 
 
 def on_ray(cases: Sequence[Case], tell: Tell, address: str, n_workers: int = 0) -> list[Outcome]:
@@ -56,13 +56,13 @@ def on_ray(cases: Sequence[Case], tell: Tell, address: str, n_workers: int = 0) 
     with _ray(address, n_workers) as ray:
         remote = ray.remote(_quietly)
         waiting = {remote.remote(case): at for at, case in enumerate(cases)}
-        found: dict[int, Outcome] = {}
+        outcomes: dict[int, Outcome] = {}
         while waiting:
-            tell(f"{len(found)} of {len(cases)} simulations done, on Ray at {address}")
+            tell(f"{len(outcomes)} of {len(cases)} simulations done, on Ray at {address}")
             done, _ = ray.wait(list(waiting), num_returns=1)
             for item in done:
-                found[waiting.pop(item)] = ray.get(item)
-    return [found[at] for at in range(len(cases))]
+                outcomes[waiting.pop(item)] = ray.get(item)
+    return [outcomes[at] for at in range(len(cases))]
 
 
 @contextmanager

@@ -33,15 +33,15 @@ class Storage:
     """All claims, volumes and classes of a cluster."""
 
     def __init__(self, objects: Iterable[api.Object]) -> None:
-        held = list(objects)
-        classes = [item for item in held if isinstance(item, api.StorageClass)]
+        listed = list(objects)
+        classes = [item for item in listed if isinstance(item, api.StorageClass)]
         default = default_of(classes)
         claims = [
             with_class(listed_claim(item), default)
-            for item in held
+            for item in listed
             if isinstance(item, api.PersistentVolumeClaim)
         ]
-        volumes = [_volume(item) for item in held if isinstance(item, api.PersistentVolume)]
+        volumes = [_volume(item) for item in listed if isinstance(item, api.PersistentVolume)]
         self._snapshot = Snapshot(
             volume_claims={f"{claim.namespace}/{claim.name}": claim for claim in claims},
             volumes={item.name: item for item in volumes},
@@ -67,8 +67,8 @@ class Storage:
         for name in sorted(set(pod.claim_names)):
             claim = self._snapshot.volume_claims.get(f"{pod.namespace}/{name}")
             if claim is not None and not claim.volume_name:
-                found = self._snapshot.storage_classes.get(claim.storage_class or "")
-                driver = found.driver if found is not None else ""
+                storage_class = self._snapshot.storage_classes.get(claim.storage_class or "")
+                driver = storage_class.driver if storage_class is not None else ""
                 await _bind_claim(kube, Ref(CLAIM, name, pod.namespace), driver, node)
 
 
@@ -93,12 +93,7 @@ async def _bind_claim(kube: Kube, ref: Ref, driver: str, node: Node) -> None:
     }
     if node.zone:
         spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
-    body: Body = {
-        "apiVersion": "v1",
-        "kind": VOLUME.name,
-        "metadata": {"name": name},
-        "spec": spec,
-    }
+    body: Body = {"apiVersion": "v1", "kind": VOLUME.name, "metadata": {"name": name}, "spec": spec}
     with suppress(AlreadyExistsError):  # an earlier try came so far
         await kube.create(VOLUME, body)
     bound: Json = {"phase": "Bound"}

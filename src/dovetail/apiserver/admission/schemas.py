@@ -164,9 +164,9 @@ def _formed_object(value: Obj, schema: Obj) -> Json:
     formed: Obj = {}
     for key, item in mapping(schema.get("properties")).items():
         inner = mapping(item)
-        found = value.get(key)
-        if found is None and "default" in inner:
-            found = decoded(encoded({"": inner["default"]}))[""]
-        if found is not None:
-            formed[key] = _formed(found, inner)
+        member = value.get(key)
+        if member is None and "default" in inner:
+            member = decoded(encoded({"": inner["default"]}))[""]
+        if member is not None:
+            formed[key] = _formed(member, inner)
     return formed

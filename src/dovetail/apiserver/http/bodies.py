@@ -112,8 +112,8 @@ async def _tree(request: web.Request, allowed: tuple[str, ...]) -> Json:
 
 def _from_yaml(data: bytes) -> Json:
     try:
-        found = next(trees(data), (0, None))
-        tree: Json = _decoder.decode(msgspec.json.encode(found[1]))
+        document = next(trees(data), (0, None))
+        tree: Json = _decoder.decode(msgspec.json.encode(document[1]))
     except (YamlError, msgspec.MsgspecError, TypeError) as error:
         msg = f"the object provided is unrecognized: {error}"
         raise refusals.bad_request(msg) from None

@@ -97,8 +97,8 @@ class _Sieve:
                 self.unknown.append(place.field(key, "").path)
         return made
 
-    def _value(self, value: Json, said: Obj, place: FieldPath) -> Json:
-        owner, known = _resolved(said)
+    def _value(self, value: Json, tree_schema: Obj, place: FieldPath) -> Json:
+        owner, known = _resolved(tree_schema)
         if value is None or "oneOf" in known or "anyOf" in known:
             return value
         self._check(value, known, place)
@@ -131,12 +131,12 @@ class _Sieve:
         raise InvalidError(400, "BadRequest", msg)
 
 
-def _resolved(said: Obj) -> tuple[str, Obj]:
+def _resolved(shape: Obj) -> tuple[str, Obj]:
     """The schema that is meant, and the name of its type."""
-    parts = said.get("allOf")
-    first = parts[0] if isinstance(parts, list) and parts else said
+    parts = shape.get("allOf")
+    first = parts[0] if isinstance(parts, list) and parts else shape
     reference = first.get("$ref") if isinstance(first, dict) else None
-    return (reference, schema(reference)) if isinstance(reference, str) else ("", said)
+    return (reference, schema(reference)) if isinstance(reference, str) else ("", shape)
 
 
 def _is_a(value: Json, wanted: str) -> bool:
@@ -195,10 +195,10 @@ def undeclared(where: str, tree: Obj, offered: Offered) -> ApiError | None:
     """The refusal of an apply that names what its kind does not have, `where` it is applied."""
     sieve = _Sieve(offered, applies=True)
     _walked(sieve, tree, offered)
-    found = [f".{path}: field not declared in schema" for path in sieve.unknown] + sieve.mistyped
-    if not found:
+    problems = [f".{path}: field not declared in schema" for path in sieve.unknown] + sieve.mistyped
+    if not problems:
         return None
-    told = "\n".join(found)
+    told = "\n".join(problems)
     about = f"{where}; {offered.kind.api_version}, Kind={offered.kind.name}"
     msg = f"failed to create typed patch object ({about}): {told}"
     return UnavailableError(500, "", msg)  # 500 without a reason is what a real server says

@@ -100,10 +100,7 @@ _NOT_SERVED: Final = (("autoscaling", "v1"), ("events.k8s.io", "v1"))
 _VERBS: Final = (
     "delete", "deletecollection", "get", "list", "patch", "create", "update", "watch",
 )  # fmt: skip
-_OPEN: Final[Mapping[str, Json]] = {
-    "type": "object",
-    "x-kubernetes-preserve-unknown-fields": True,
-}
+_OPEN: Final[Mapping[str, Json]] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _STATUS_VERBS: Final = ("get", "patch", "update")
 
 
@@ -127,8 +124,8 @@ def _offered() -> Iterator[Offered]:
         if (resource.group, resource.version) not in _NOT_SERVED:
             yield _built_in(resource)
     added = registry.extensions()
-    definitions = {_identity(one): one for one in crds(added)}
-    own = {(one.group, one.kind) for one in surface().resources}
+    definitions = {_identity(definition): definition for definition in crds(added)}
+    own = {(resource.group, resource.kind) for resource in surface().resources}
     for kind in sorted(api.extended(added).values(), key=_turn):
         definition = definitions.get((kind.group, kind.name))
         if definition is not None:
@@ -143,12 +140,24 @@ def _turn(kind: api.Kind) -> tuple[str, bool, str]:
     return kind.group, "alpha" in kind.version, kind.plural
 
 
-def _built_in(one: Resource) -> Offered:
-    known = api.KINDS.get((one.group, one.kind))
+def _built_in(resource: Resource) -> Offered:
+    known = api.KINDS.get((resource.group, resource.kind))
     kind = known or api.Kind(
-        one.group, one.version, one.kind, one.plural, api.Object, one.namespaced
+        resource.group,
+        resource.version,
+        resource.kind,
+        resource.plural,
+        api.Object,
+        resource.namespaced,
     )
-    return Offered(kind, one.singular_name, one.verbs, one.short_names, one.categories, one.parts)
+    return Offered(
+        kind,
+        resource.singular_name,
+        resource.verbs,
+        resource.short_names,
+        resource.categories,
+        resource.parts,
+    )
 
 
 def _identity(definition: Mapping[str, Json]) -> tuple[str, str]:
@@ -179,7 +188,7 @@ def _custom(kind: api.Kind, definition: Mapping[str, Json]) -> Offered:
 
 
 OFFERED: Final = tuple(_offered())
-BY_PATH: Final = {(one.kind.group, one.kind.version, one.kind.plural): one for one in OFFERED}
+BY_PATH: Final = {(item.kind.group, item.kind.version, item.kind.plural): item for item in OFFERED}
 
 
 _NAMESPACES = "namespaces"

@@ -10,15 +10,7 @@ from typing import Final
 import msgspec
 
 from dovetail.apiserver.http.columns import others, pods
-from dovetail.apiserver.http.columns.cells import (
-    CREATED,
-    NAME,
-    Cell,
-    Column,
-    found,
-    shown,
-    since,
-)
+from dovetail.apiserver.http.columns.cells import CREATED, NAME, Cell, Column, found, shown, since
 from dovetail.apiserver.http.kinds import Offered
 from dovetail.apiserver.trees import Obj, mapping
 from dovetail.kube.seam import Json
@@ -109,8 +101,8 @@ def _plain(path: str) -> Cell:
 
 def _dated(path: str) -> Cell:
     def age(tree: Obj, now: datetime) -> Json:
-        said = next(iter(found(tree, path)), None)
-        return since(said, now) if isinstance(said, str) else None
+        value = next(iter(found(tree, path)), None)
+        return since(value, now) if isinstance(value, str) else None
 
     return age
 

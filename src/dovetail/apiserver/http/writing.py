@@ -11,13 +11,7 @@ from aiohttp import web
 from dovetail import api
 from dovetail.apiserver import refusals
 from dovetail.apiserver.http import fields
-from dovetail.apiserver.http.bodies import (
-    deletion,
-    deletion_in,
-    manner_of,
-    object_in,
-    patch_in,
-)
+from dovetail.apiserver.http.bodies import deletion, deletion_in, manner_of, object_in, patch_in
 from dovetail.apiserver.http.kinds import Offered, Target
 from dovetail.apiserver.http.reading import answer, scope_of
 from dovetail.apiserver.trees import Obj, mapping
@@ -137,13 +131,13 @@ def _checked(
 ) -> tuple[Obj, tuple[str, ...]]:
     """An object or a patch without unknown fields, and warnings of them. Raises InvalidError."""
     how = request.query.get("fieldValidation", "")
-    found = fields.sifted(body, target.offered)
-    if how == fields.STRICT and found.unknown:
+    sifted = fields.sifted(body, target.offered)
+    if how == fields.STRICT and sifted.unknown:
         if patch is not None:
-            raise fields.strictly_patched(found.unknown, patch)
-        raise fields.strictly(found.unknown, target.offered)
-    told = () if how == fields.IGNORE else found.unknown
-    return found.tree, tuple(f'unknown field "{path}"' for path in told)
+            raise fields.strictly_patched(sifted.unknown, patch)
+        raise fields.strictly(sifted.unknown, target.offered)
+    told = () if how == fields.IGNORE else sifted.unknown
+    return sifted.tree, tuple(f'unknown field "{path}"' for path in told)
 
 
 def _check_declared(target: Target, asked: Patch) -> None:

@@ -43,14 +43,14 @@ def applied(live: Obj, wanted: Obj, asked: Patch, lists: Lists, stamp: Stamp) ->
     if lost and not asked.force:
         raise _refusal(lost, stamp)
     others = {
-        owner: held - {path for loser, path in lost if loser == owner}
-        for owner, held in owned.items()
+        owner: paths - {path for loser, path in lost if loser == owner}
+        for owner, paths in owned.items()
         if owner != me
     }
     kept = set[Path]().union(*others.values())
     made = mapping(_merged(live, wanted, (), lists))
     # Items before what is in them: without its keys an item could not be found any more.
-    for path in sorted(owned.get(me, set()) - mine - kept, key=lambda one: (len(one), one)):
+    for path in sorted(owned.get(me, set()) - mine - kept, key=lambda steps: (len(steps), steps)):
         if not _holds(path, mine | kept):
             ownership.remove(made, path, lists)
     ownership.write(made, {**others, me: mine}, stamp)
@@ -83,10 +83,10 @@ def _conflicts(changed: set[Path], owned: Owned, me: Owner) -> list[tuple[Owner,
     ]
 
 
-def _differs(one: Obj, other: Obj, path: Path, lists: Lists) -> bool:
+def _differs(first: Obj, other: Obj, path: Path, lists: Lists) -> bool:
     if not path[-1].startswith("f:"):
         return False  # both have the item; what is in it has paths of its own
-    return canonical(ownership.value_at(one, path, lists)) != canonical(
+    return canonical(ownership.value_at(first, path, lists)) != canonical(
         ownership.value_at(other, path, lists)
     )
 
@@ -149,6 +149,6 @@ def tracked(old: Obj, new: Obj, owner: Owner, lists: Lists, stamp: Stamp) -> Non
     leaves = ownership.paths(new, lists)
     changed = {path for path in leaves & before if _differs(old, new, path, lists)}
     taken = changed | (there - before)
-    noted = {entry: (held & there) - taken for entry, held in owned.items()}
+    noted = {entry: (paths & there) - taken for entry, paths in owned.items()}
     noted[owner] = noted.get(owner, set()) | taken
     ownership.write(new, noted, stamp)

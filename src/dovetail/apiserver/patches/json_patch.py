@@ -49,8 +49,8 @@ def _move(world: Obj, operation: Obj) -> None:
 
 
 def _copy(world: Obj, operation: Obj) -> None:
-    found = _find(world, _pointer(operation, "from"))
-    _insert(world, _pointer(operation, "path"), decoded(encoded({"": found}))[""])
+    value = _find(world, _pointer(operation, "from"))
+    _insert(world, _pointer(operation, "path"), decoded(encoded({"": value}))[""])
 
 
 def _test(world: Obj, operation: Obj) -> None:
@@ -119,8 +119,8 @@ def _take(world: Obj, path: list[str]) -> Json:
     raise _cannot(path, "there is no such field")
 
 
-def _index(found: list[Json], step: str, path: list[str]) -> int:
-    if not step.isdigit() or int(step) >= len(found):
+def _index(entries: list[Json], step: str, path: list[str]) -> int:
+    if not step.isdigit() or int(step) >= len(entries):
         raise _cannot(path, f"there is no item {step}")
     return int(step)
 

@@ -42,11 +42,11 @@ class Strategic:
 
     def _directive(self, made: Obj, key: str, value: list[Json], path: tuple[str, ...]) -> None:
         _, _, field = key.partition("/")
-        held = items(made.get(field))
+        entries = items(made.get(field))
         if key.startswith(_DROP):
-            made[field] = [item for item in held if item not in value]
-        elif key.startswith(_ORDER) and held:
-            made[field] = self._ordered(held, value, (*path, field))
+            made[field] = [item for item in entries if item not in value]
+        elif key.startswith(_ORDER) and entries:
+            made[field] = self._ordered(entries, value, (*path, field))
         elif key == _RETAIN:
             for dropped in [item for item in made if item not in value]:
                 del made[dropped]
@@ -77,36 +77,36 @@ class Strategic:
         # What the patch brings along comes before what only the server knew.
         return [*made[len(target) :], *made[: len(target)]] if len(made) > len(target) else made
 
-    def _item(self, made: list[Json], one: Obj, keys: Keys, path: tuple[str, ...]) -> None:
+    def _item(self, made: list[Json], entry: Obj, keys: Keys, path: tuple[str, ...]) -> None:
         (key,) = keys
-        if key not in one:
+        if key not in entry:
             msg = f"an item of {'.'.join(path)} does not contain declared merge key: {key}"
             raise bad_request(msg)
         place = next(
-            (index for index, held in enumerate(made) if mapping(held).get(key) == one[key]), None
+            (index for index, item in enumerate(made) if mapping(item).get(key) == entry[key]), None
         )
-        if one.get(_HOW) == "delete":
+        if entry.get(_HOW) == "delete":
             if place is not None:
                 del made[place]
         elif place is None:
-            made.append(self.merged({}, one, path))
+            made.append(self.merged({}, entry, path))
         else:
-            made[place] = self.merged(made[place], one, path)
+            made[place] = self.merged(made[place], entry, path)
 
-    def _merge_keys(self, path: tuple[str, ...], found: list[Json]) -> Keys | None:
+    def _merge_keys(self, path: tuple[str, ...], entries: list[Json]) -> Keys | None:
         """Strategic merges know one key for each list, where apply may know two."""
-        keys = self._lists.keys(path, found)
+        keys = self._lists.keys(path, entries)
         return keys[:1] if keys else keys
 
-    def _ordered(self, found: list[Json], order: list[Json], path: tuple[str, ...]) -> list[Json]:
+    def _ordered(self, entries: list[Json], order: list[Json], path: tuple[str, ...]) -> list[Json]:
         """The items in the order of a directive; those it does not name stay in front."""
-        keys = self._merge_keys(path, found)
+        keys = self._merge_keys(path, entries)
 
-        def identity(one: Json) -> bytes:
-            return canonical(mapping(one).get(keys[0]) if keys else one)
+        def identity(entry: Json) -> bytes:
+            return canonical(mapping(entry).get(keys[0]) if keys else entry)
 
         places = {identity(item): place for place, item in enumerate(order)}
-        return sorted(found, key=lambda one: places.get(identity(one), -1))
+        return sorted(entries, key=lambda entry: places.get(identity(entry), -1))
 
 
 def _plain(patch: Obj) -> Obj:

@@ -36,18 +36,23 @@ def alternatives(launch: Launch, snapshot: Snapshot) -> tuple[Alternative, ...]:
     """
     wanted = Requirements(launch.requirements)
     by_name = {item.name: item for item in snapshot.instance_types.get(launch.node_pool, ())}
-    found = [
+    offers = [
         alternative
         for name in launch.instance_types
         if name in by_name
         for alternative in _cheapest_offerings(by_name[name], wanted, launch)
     ]
     key = (launch.instance_type, launch.capacity_type, launch.zone)
-    others = [item for item in found if (item.instance_type, item.capacity_type, item.zone) != key]
+    others = [item for item in offers if (item.instance_type, item.capacity_type, item.zone) != key]
     return tuple(
         sorted(
             others,
-            key=lambda one: (one.price_nanousd, one.instance_type, one.capacity_type, one.zone),
+            key=lambda alternative: (
+                alternative.price_nanousd,
+                alternative.instance_type,
+                alternative.capacity_type,
+                alternative.zone,
+            ),
         )
     )
 
@@ -67,10 +72,10 @@ def _cheapest_offerings(
         yield Alternative(kind.name, capacity_type, zone, nanousd, percent)
 
 
-def alternatives_section(found: tuple[Alternative, ...]) -> Section:
+def alternatives_section(alternatives: tuple[Alternative, ...]) -> Section:
     """The first few, beside what was chosen."""
     title = "What else it could have been"
-    if not found:
+    if not alternatives:
         return Section(title, ("No other available offering would have fit.",))
     rows = tuple(
         (
@@ -78,10 +83,10 @@ def alternatives_section(found: tuple[Alternative, ...]) -> Section:
             price(alternative.price_nanousd),
             f"{alternative.percent:+d} %",
         )
-        for alternative in found[:_SHOWN]
+        for alternative in alternatives[:_SHOWN]
     )
-    more = len(found) - len(rows)
-    lines = (f"The cheapest {len(rows)} of {len(found):,}:",) if more > 0 else ()
+    more = len(alternatives) - len(rows)
+    lines = (f"The cheapest {len(rows)} of {len(alternatives):,}:",) if more > 0 else ()
     return Section(title, lines, ("offering", "$/hour", "difference"), rows)
 
 

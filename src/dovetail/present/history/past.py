@@ -20,12 +20,7 @@ from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Decision
 from dovetail.present.answer import answer
 from dovetail.present.explanation import Explanation, Section
-from dovetail.present.history.happenings import (
-    Decided,
-    decision_of,
-    history,
-    history_json,
-)
+from dovetail.present.history.happenings import Decided, decision_of, history, history_json
 from dovetail.present.history.lives import birth_sections, end_lines, gone_verdict, life_json
 from dovetail.present.history.nodes import NodeHistory
 from dovetail.present.history.pods import PodHistory
@@ -56,9 +51,9 @@ def which(asked: LookupSubject, decided: Decided, until: datetime | None) -> Mea
     moment: Decision | None = None
     for decision in decided.newest_first(until):
         moment = moment or decision
-        found = _find_in(asked, decision)
-        if found is not None:
-            return Meant(moment, decision, found)
+        item = _find_in(asked, decision)
+        if item is not None:
+            return Meant(moment, decision, item)
     if moment is None:
         when = "" if until is None else f" up to {instant(until)}"
         msg = f"the journal has no decision{when} that can be read"
@@ -158,16 +153,16 @@ def explain(
     )
 
 
-def _life(found: Known) -> _History:
-    match found:
+def _life(known: Known) -> _History:
+    match known:
         case Pod():
-            return PodHistory(found.key)
+            return PodHistory(known.key)
         case Node():
-            return NodeHistory(found.name, found.node_claim)
+            return NodeHistory(known.name, known.node_claim)
         case Launch():
-            return NodeHistory(found.name)
+            return NodeHistory(known.name)
         case NodePool():
-            return PoolHistory(found.name)
+            return PoolHistory(known.name)
         case unknown:
             assert_never(unknown)
 
@@ -182,8 +177,8 @@ def _explanation_of(meant: Meant, asked: LookupSubject) -> Explanation:
     """What the last decision that has it says of it."""
     if isinstance(meant.object, Launch):
         launch = meant.object
-        what = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
-        facts = (("node", what), ("managed by", f"NodePool {launch.node_pool}"))
+        instance = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
+        facts = (("node", instance), ("managed by", f"NodePool {launch.node_pool}"))
         verdict = "It was created, and no node has registered yet."
         title = f"{asked.kind}/{launch.name}"
         return Explanation(title, facts, verdict, (), {"ordered": claim_json(launch)})

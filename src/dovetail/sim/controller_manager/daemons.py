@@ -38,8 +38,8 @@ _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 async def keep_daemon_set(control: PodControl, workload: WorkloadObject) -> None:
     """Make the pods that nodes lack, delete those that a node will have no more."""
-    held = api.read(DAEMON_SET, await control.kube.get(workload.ref))
-    sets = daemon_sets(Inventory([held]), Templates())
+    daemon_set = api.read(DAEMON_SET, await control.kube.get(workload.ref))
+    sets = daemon_sets(Inventory([daemon_set]), Templates())
     if not sets:
         return
     daemon = sets[0]
@@ -84,7 +84,7 @@ def _by_node(pods: list[api.Pod]) -> dict[str, list[api.Pod]]:
 async def _thin_out(control: PodControl, pods: list[api.Pod], *, stays: bool) -> None:
     """Delete pods that have ended, and of the others all but one, or all."""
     active = [item for item in pods if is_active(item)]
-    over = [one for one in pods if one not in active and one.metadata.deletion_timestamp is None]
+    over = [pod for pod in pods if pod not in active and pod.metadata.deletion_timestamp is None]
     for pod in (*over, *active[int(stays) :]):
         await control.delete_pod(pod)
 
@@ -121,11 +121,11 @@ async def _make(
     field: Json = {"key": labels.NODE_NAME_FIELD, "operator": "In", "values": [node_name]}
     here: Json = {_REQUIRED: {"nodeSelectorTerms": [{"matchFields": [field]}]}}
     own = [str(item) for item in map(_toleration_tree, daemon.spec.tolerations)]
-    said = {str(_bare(mapping(item))) for item in listed(template.get("tolerations"))}
+    texts = {str(_bare(mapping(item))) for item in listed(template.get("tolerations"))}
     more = [
         _toleration_tree(toleration)
         for toleration, text in zip(daemon.spec.tolerations, own, strict=True)
-        if text not in said
+        if text not in texts
     ]
     spec: Obj = {
         "affinity": {**affinity, "nodeAffinity": here},
@@ -137,13 +137,13 @@ async def _make(
 
 
 def _toleration_tree(toleration: Toleration) -> Obj:
-    found: Obj = {
+    tree: Obj = {
         "key": toleration.key,
         "operator": toleration.operator,
         "value": toleration.value,
         "effect": toleration.effect,
     }
-    return _bare(found)
+    return _bare(tree)
 
 
 def _bare(tree: Obj) -> Obj:

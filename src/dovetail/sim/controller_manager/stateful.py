@@ -111,11 +111,11 @@ async def _make(control: PodControl, workload: WorkloadObject, name: str, number
 
 
 async def _claim(control: PodControl, workload: WorkloadObject, name: str, template: Obj) -> None:
-    held = mapping(template.get("metadata"))
+    metadata = mapping(template.get("metadata"))
     body: Obj = {
         "apiVersion": "v1",
         "kind": CLAIM.name,
-        "metadata": {**held, "name": name},
+        "metadata": {**metadata, "name": name},
         "spec": template.get("spec"),
     }
     with suppress(AlreadyExistsError):  # it outlives its pod, and waits for the next

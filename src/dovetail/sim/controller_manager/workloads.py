@@ -83,16 +83,16 @@ class Workloads:
         if not isinstance(notice, Present | Absent):
             return
         self._is_untidy.set()
-        found = notice.object
-        match found:
+        item = notice.object
+        match item:
             case api.Pod():
-                self._hear_pod(found)
+                self._hear_pod(item)
             case api.Node():
-                self._hear_node(found.metadata.name)
+                self._hear_node(item.metadata.name)
             case _:
-                key = (found.kind, found.metadata.namespace, found.metadata.name)
+                key = (item.kind, item.metadata.namespace, item.metadata.name)
                 self._errands.add(key)
-                self._tell_owners(found)
+                self._tell_owners(item)
 
     def _hear_pod(self, pod: api.Pod) -> None:
         self._tell_owners(pod)
@@ -115,13 +115,13 @@ class Workloads:
     def _mourning(self, pod: api.Pod) -> float:
         return 0.0 if pod.metadata.deletion_timestamp is not None else _ORPHANED_SECONDS
 
-    def _tell_owners(self, found: api.Object) -> None:
+    def _tell_owners(self, item: api.Object) -> None:
         """Whoever controls it looks again; a ReplicaSet's change is its Deployment's concern."""
-        if not controller_uid(found):
+        if not controller_uid(item):
             return
-        for owner in found.metadata.owner_references:
+        for owner in item.metadata.owner_references:
             if owner.controller and owner.kind in _KEEP:
-                self._errands.add((owner.kind, found.metadata.namespace, owner.name))
+                self._errands.add((owner.kind, item.metadata.namespace, owner.name))
 
     async def _run_errand(self, errand: _Errand) -> float | None:
         kind_name, namespace, name = errand

@@ -88,7 +88,7 @@ def _documents(path: Path) -> Iterator[Obj]:
                 yield item
 
 
-def _adapt(tree: Obj, found: Setting) -> None:
+def _adapt(tree: Obj, setting: Setting) -> None:
     """Nodes of the demo are pretended, whatever node class a pool asks for."""
     if tree.get("kind") != "NodePool":
         return
@@ -97,7 +97,7 @@ def _adapt(tree: Obj, found: Setting) -> None:
         inner = inner.get(field) if isinstance(inner, dict) else None
     if isinstance(inner, dict) and inner.get("nodeClassRef") != _NODE_CLASS:
         inner["nodeClassRef"] = dict(_NODE_CLASS)
-        found.adapted.append(_name(tree))
+        setting.adapted.append(_name(tree))
 
 
 async def settle(kube: Kube, setting: Setting) -> None:
@@ -135,9 +135,9 @@ def _turn(tree: Obj) -> int:
 def _clean(tree: Obj) -> Obj:
     """Without what a server wrote into it."""
     meta = tree.get("metadata")
-    held = meta if isinstance(meta, dict) else {}
+    metadata = meta if isinstance(meta, dict) else {}
     written = {"resourceVersion", "uid", "creationTimestamp", "managedFields", "generation"}
-    kept: Obj = {key: value for key, value in held.items() if key not in written}
+    kept: Obj = {key: value for key, value in metadata.items() if key not in written}
     return {**{key: value for key, value in tree.items() if key != "status"}, "metadata": kept}
 
 

@@ -104,8 +104,8 @@ class Binder:
         now = self._cluster.now
         while self._asleep and self._asleep[0][0] <= now:
             until, key = heappop(self._asleep)
-            held = self._tried.get(key)
-            if held is not None and held.next_at == until:
+            tried = self._tried.get(key)
+            if tried is not None and tried.next_at == until:
                 self._due[key] = None
 
     def _is_over(self, waiting: Pod) -> bool:
@@ -131,8 +131,8 @@ class Binder:
             self._cluster.bind(pod.key, chosen)
             return
         hopeless.add(likeness)
-        held = self._tried.get(pod.key)
-        n_times = held.n_times + 1 if held is not None else 1
+        tried = self._tried.get(pod.key)
+        n_times = tried.n_times + 1 if tried is not None else 1
         wait = min(_SHORTEST * 2 ** min(n_times - 1, 10), _LONGEST)
         until = self._cluster.now + wait
         self._tried[pod.key] = _Tried(n_times, self._revision, until)

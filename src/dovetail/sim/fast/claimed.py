@@ -29,10 +29,10 @@ def claimed(launch: Launch, choice: Priced, pool: NodePool, now: datetime) -> No
     own = {labels.NODE_POOL: launch.node_pool, labels.HOSTNAME: launch.name}
     fixed = fixed_labels(kind, choice.offering)
     is_planned = _is_planned(launch, choice)  # then the plan has chosen among labels left open
-    held = {**fixed, **launch.labels} if is_planned else {**launch.labels, **fixed}
+    stated = {**fixed, **launch.labels} if is_planned else {**launch.labels, **fixed}
     return Node(
         name=launch.name,
-        labels={**held, **own},
+        labels={**stated, **own},
         taints=(*launch.taints, *launch.startup_taints),
         startup_taints=launch.startup_taints,
         capacity=kind.capacity,
@@ -102,7 +102,9 @@ def fixed_labels(kind: InstanceType, offering: Offering) -> dict[str, str]:
     """The labels of a node of this type, bought so."""
     stated = kind.requirements & offering.requirements
     return {
-        one.key: min(one.values) for one in stated.sorted() if one.values and not one.complement
+        need.key: min(need.values)
+        for need in stated.sorted()
+        if need.values and not need.complement
     }
 
 

@@ -154,7 +154,7 @@ class Crew(FastKeeper):
         for key in self._active:
             node = self._cluster.pods[key].node_name
             crowds[node] = crowds.get(node, 0) + 1
-        for key in sorted(keys, key=lambda one: self._worth(one, crowds))[:n_pods]:
+        for key in sorted(keys, key=lambda pod: self._worth(pod, crowds))[:n_pods]:
             self._cluster.end(key)
 
     def _worth(self, key: PodKey, crowds: dict[str, int]) -> tuple[object, ...]:

@@ -86,10 +86,10 @@ class Figures:
                 self._offered[name] += self.offered[name] * hours
         self._last_at = max(now, self._last_at)
 
-    def count(self, what: str, now: datetime) -> None:
+    def count(self, figure: str, now: datetime) -> None:
         """One more of these."""
         if now >= self._begins_at:
-            self._n[what] += 1
+            self._n[figure] += 1
 
     def evicted(self, reason: str, now: datetime) -> None:
         """A pod was sent away."""

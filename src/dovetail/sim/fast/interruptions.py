@@ -110,7 +110,7 @@ class Interruptions:
         if not ids:
             return
         self._cluster.book.apply(EndingsPlanned(ids))
-        for node in [one for one in self._cluster.nodes.values() if one.provider_id in ids]:
+        for node in [node for node in self._cluster.nodes.values() if node.provider_id in ids]:
             self._drain(node.name)
 
     def _drain(self, name: str) -> None:

@@ -78,11 +78,11 @@ class Market:
         )
 
     def _serving(self, launch: Launch, types: _Types) -> Iterator[Priced]:
-        held = self._lists.get(launch.node_pool)
-        if held is None or held[0] is not types:
-            held = self._lists[launch.node_pool] = (types, PriceList(types))
+        listed = self._lists.get(launch.node_pool)
+        if listed is None or listed[0] is not types:
+            listed = self._lists[launch.node_pool] = (types, PriceList(types))
         claim = ClaimObject(launch.name, requirements=launch.requirements, requests=launch.requests)
-        return held[1].serving(claim)
+        return listed[1].serving(claim)
 
     def _is_short(self, choice: Priced) -> bool:
         elapsed, offer = self._cluster.agenda.elapsed, _offer(choice)
@@ -125,13 +125,13 @@ class Market:
             is_same = all(a is b for a, b in zip(offerings, now.offerings, strict=True))
             yield now if is_same else msgspec.structs.replace(now, offerings=offerings)
 
-    def _is_moved(self, kind: str, one: Offering, course: int) -> bool:
-        return course in self._moved.get((kind, one.zone, one.capacity_type), ())
+    def _is_moved(self, kind: str, offering: Offering, course: int) -> bool:
+        return course in self._moved.get((kind, offering.zone, offering.capacity_type), ())
 
-    def _price(self, kind: str, one: Offering) -> Offering:
-        courses = self._moved[kind, one.zone, one.capacity_type]
+    def _price(self, kind: str, item: Offering) -> Offering:
+        courses = self._moved[kind, item.zone, item.capacity_type]
         factor = prod(self._factors[course] for course in courses)
-        return msgspec.structs.replace(one, price_nanousd=round(one.price_nanousd * factor))
+        return msgspec.structs.replace(item, price_nanousd=round(item.price_nanousd * factor))
 
 
 def bought(launch: Launch, types: Iterable[InstanceType]) -> Priced:
@@ -160,7 +160,7 @@ def _courses_by_offer(
         for offering in kind.offerings
     }
     named = {offer: tuple(_moving(offer, courses)) for offer in sorted(offers)}
-    return {offer: found for offer, found in named.items() if found}
+    return {offer: courses for offer, courses in named.items() if courses}
 
 
 def _moving(offer: _Offer, courses: tuple[PriceCourse, ...]) -> Iterator[int]:

@@ -71,13 +71,13 @@ def _is_restless(ground: SimBase, name: str) -> bool:
     return bool(node.node_claim) and not is_quiet(node)
 
 
-def _starts(ground: SimBase, found: Fitted, moving: Mapping[str, object]) -> bool:
+def _starts(ground: SimBase, fitted: Fitted, moving: Mapping[str, object]) -> bool:
     """Whether a pod that runs now would have to wait for a node to start."""
     return any(
         ground.standing.places[name].node.node_claim
         and not ground.standing.places[name].node.is_initialized
         and any(pod.key in moving for pod in pods)
-        for name, pods in found.places.items()
+        for name, pods in fitted.places.items()
     )
 
 
@@ -151,24 +151,24 @@ def _interleave(candidates: Sequence[Removable]) -> Iterator[Removable]:
 
 def computed(ground: SimBase, candidates: Sequence[Removable]) -> Command | None:
     """What would come of taking these nodes away, if that saves money."""
-    found = simulated(ground, candidates, is_consolidating=True)
-    if found is None or len(found.claims) > 1:
+    fitted = simulated(ground, candidates, is_consolidating=True)
+    if fitted is None or len(fitted.claims) > 1:
         return None
-    places = placed(found, candidates)
-    if not found.claims:
+    places = placed(fitted, candidates)
+    if not fitted.claims:
         return Command(tuple(candidates), places=places)
-    replacement = _cheaper(ground, candidates, found.claims[0])
+    replacement = _cheaper(ground, candidates, fitted.claims[0])
     if replacement is None:
         return None
     return Command(tuple(candidates), replacement, places)
 
 
-def placed(found: Fitted, candidates: Sequence[Removable]) -> tuple[Nominate, ...]:
+def placed(fitted: Fitted, candidates: Sequence[Removable]) -> tuple[Nominate, ...]:
     """Where those go that move, on nodes that stay."""
     moving = {pod.key for candidate in candidates for pod in candidate.pods}
     result = {
         name: tuple(pod.key for pod in pods if pod.key in moving)
-        for name, pods in sorted(found.places.items())
+        for name, pods in sorted(fitted.places.items())
     }
     return tuple(Nominate(name, keys) for name, keys in result.items() if keys)
 

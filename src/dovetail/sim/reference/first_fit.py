@@ -73,9 +73,9 @@ class FirstFit:
             else:
                 queue.append(pod)
                 n_since += 1
-        claims = sorted((claim for _, _, claim in self._claims), key=lambda one: one.name)
-        found = {name: tuple(held) for name, held in self._found.items()}
-        return Fitted(found, tuple(claims), tuple(queue), tuple(order))
+        claims = sorted((claim for _, _, claim in self._claims), key=lambda item: item.name)
+        placed = {name: tuple(pods) for name, pods in self._found.items()}
+        return Fitted(placed, tuple(claims), tuple(queue), tuple(order))
 
     def keep(self, pod: Pod, place: HostPlace | None) -> None:
         """Keep room for a pod that was promised it."""
@@ -172,8 +172,8 @@ def _turn(pod: Pod) -> tuple[object, ...]:
     return (-asked.get(CPU, 0), -asked.get(MEMORY, 0), str(pod.created_at), pod.uid, pod.key)
 
 
-def _plus(held: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
-    result = dict(held)
+def _plus(amounts: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
+    result = dict(amounts)
     for name, amount in more.items():
         result[name] = result.get(name, 0) + amount
     return result

@@ -67,8 +67,8 @@ class Claim:
 
     def domain(self, key: str) -> str | None:
         """The value of a topology key, if there is only one that it can have."""
-        found = self.domains(key)
-        return next(iter(found)) if len(found) == 1 else None
+        domains = self.domains(key)
+        return next(iter(domains)) if len(domains) == 1 else None
 
     def domains(self, key: str) -> frozenset[str]:
         """All values of a topology key that it can have."""

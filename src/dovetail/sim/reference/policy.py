@@ -28,12 +28,7 @@ from dovetail.model.plan import Cost, Disrupt, DisruptionReason, Launch, Nominat
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Unschedulable
-from dovetail.sim.reference.candidates import (
-    Eligibility,
-    Removable,
-    is_consolidatable,
-    is_idle,
-)
+from dovetail.sim.reference.candidates import Eligibility, Removable, is_consolidatable, is_idle
 from dovetail.sim.reference.claims import launches
 from dovetail.sim.reference.consolidation import (
     Command,
@@ -60,22 +55,22 @@ def provisioning(standing: Occupancy, snapshot: Snapshot, now: datetime) -> Plan
     fit = FirstFit(standing, places)
     for pod in queue.reserved:  # promised to them, so nobody else's
         fit.keep(pod, by_name.get(pod.node_name))
-    found = fit.run(queue.pods)
+    fitted = fit.run(queue.pods)
     fit.give_back()
     standing.tallies.end_trial()
-    made = tuple(launches(found.claims, snapshot.revision))
+    made = tuple(launches(fitted.claims, snapshot.revision))
     return Plan(
         launches=made,
         nominations=tuple(
             Nominate(name, tuple(pod.key for pod in pods))
-            for name, pods in sorted(found.places.items())
+            for name, pods in sorted(fitted.places.items())
         ),
         unschedulable=tuple(
             Unschedulable(pod.key, "It fits nowhere.")
-            for pod in sorted(found.failed, key=lambda one: one.key)
+            for pod in sorted(fitted.failed, key=lambda pod: pod.key)
         ),
         cost=_cost(snapshot, sum(launch.price_nanousd for launch in made)),
-        binding_order=found.order,
+        binding_order=fitted.order,
         n_pods=len(queue.pods) + len(queue.refused),
     )
 
@@ -167,8 +162,8 @@ class Reference:
 
     def _is_spent(self, name: str, now: datetime) -> bool:
         """Whether the method found nothing and nothing has changed since."""
-        held = self._fruitless.get(name)
-        return held is not None and held[0] == self._standing.n_changes and now < held[1] + _REFRESH
+        last = self._fruitless.get(name)
+        return last is not None and last[0] == self._standing.n_changes and now < last[1] + _REFRESH
 
     def _proposes(self, reason: DisruptionReason, command: Command | None, now: datetime) -> bool:
         if command is None:
@@ -182,9 +177,11 @@ class Reference:
             place for place in self._standing.places.values() if _drifted_at(place.node) is not None
         ]
         removables = self._eligibility.among(places, self._standing, scene, are_pods_ignored=True)
-        marked = [(_drifted_at(one.node) or _EARLIEST, one) for one in removables] if places else []
+        marked = (
+            [(_drifted_at(item.node) or _EARLIEST, item) for item in removables] if places else []
+        )
         budgets = _budgets(scene, DisruptionReason.DRIFTED)
-        for _, item in sorted(marked, key=lambda held: (bool(held[1].pods), held[0], held[1].turn)):
+        for _, item in sorted(marked, key=lambda pair: (bool(pair[1].pods), pair[0], pair[1].turn)):
             if not budgets[item.node.node_pool].n_remaining:
                 continue
             fitted = simulated(ground, [item], is_consolidating=False)

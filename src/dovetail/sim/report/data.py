@@ -45,10 +45,10 @@ def _side(side: Side, label: str) -> dict[str, Json]:
         "settings": dict(outcome.settings),
         "start": outcome.starts_at.isoformat(),
         "lasts": duration.render(outcome.lasts_for),
-        "seeds": [held.seed for held in side.outcomes],
+        "seeds": [outcome.seed for outcome in side.outcomes],
         "figures": {figure.key: side.mean(figure) for figure in FIGURES},
         "evictionsByReason": dict(side.evictions()),
-        "bySeed": [{"seed": held.seed, **_figures(held.report)} for held in side.outcomes],
+        "bySeed": [{"seed": outcome.seed, **_figures(outcome.report)} for outcome in side.outcomes],
         "samples": [_sample(sample) for sample in outcome.report.samples],
     }
 
@@ -105,7 +105,7 @@ def evictions(sides: Sequence[Side]) -> Grid:
     """How many pods were evicted for which reason."""
     by_side = [side.evictions() for side in sides]
     reasons = sorted({reason for item in by_side for reason in item})
-    rows = tuple((reason, *(f"{one.get(reason, 0):,.6g}" for one in by_side)) for reason in reasons)
+    rows = tuple((reason, *(f"{row.get(reason, 0):,.6g}" for row in by_side)) for reason in reasons)
     return Grid("Evictions by reason", ("reason", *labels(sides)), rows)
 
 

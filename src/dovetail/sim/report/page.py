@@ -33,14 +33,14 @@ _PLOTS: Final[tuple[tuple[str, str, Callable[[FigureRow], float], Callable[[floa
     (
         "price",
         "Price of all nodes, $ an hour",
-        lambda one: one.price_per_hour,
+        lambda row: row.price_per_hour,
         lambda v: f"${v:,.4g}",
     ),
-    ("nodes", "Nodes", lambda one: float(one.n_nodes), lambda v: f"{v:,.6g}"),
-    ("pods", "Pods", lambda one: float(one.n_pods), lambda v: f"{v:,.6g}"),
-    ("pending", "Pending pods", lambda one: float(one.n_waiting), lambda v: f"{v:,.6g}"),
-    ("cpu", "CPU utilisation", lambda one: one.cpu_utilisation, lambda v: f"{v:.0%}"),
-    ("evictions", "Evictions so far", lambda one: float(one.n_evictions), lambda v: f"{v:,.6g}"),
+    ("nodes", "Nodes", lambda row: float(row.n_nodes), lambda v: f"{v:,.6g}"),
+    ("pods", "Pods", lambda row: float(row.n_pods), lambda v: f"{v:,.6g}"),
+    ("pending", "Pending pods", lambda row: float(row.n_waiting), lambda v: f"{v:,.6g}"),
+    ("cpu", "CPU utilisation", lambda row: row.cpu_utilisation, lambda v: f"{v:.0%}"),
+    ("evictions", "Evictions so far", lambda row: float(row.n_evictions), lambda v: f"{v:,.6g}"),
 )
 
 
@@ -108,10 +108,7 @@ def _sample_rows(plot: Plot) -> Grid:
     every = max(1, -(-len(hours) // _MOST_ROWS))
     values = [dict(line.points) for line in plot.lines]
     rows = tuple(
-        (
-            f"{hour:.4g} h",
-            *(plot.shown(value[hour]) if hour in value else "" for value in values),
-        )
+        (f"{hour:.4g} h", *(plot.shown(value[hour]) if hour in value else "" for value in values))
         for hour in hours[::every]
     )
     return Grid(plot.title, ("time", *(line.label for line in plot.lines)), rows)
@@ -187,13 +184,13 @@ def _opening(name: str) -> str:
 
 def described(plot: Plot) -> str:
     """The plot in a sentence for each line."""
-    said = []
+    sentences = []
     for line in plot.lines:
         values = [value for _, value in line.points]
         if values:
             low, high, last = (plot.shown(item) for item in (min(values), max(values), values[-1]))
-            said.append(f"{line.label}: between {low} and {high}, at the end {last}.")
-    return " ".join(said)
+            sentences.append(f"{line.label}: between {low} and {high}, at the end {last}.")
+    return " ".join(sentences)
 
 
 def tick_values(highest: float) -> list[float]:

@@ -114,14 +114,14 @@ def ready(case: Case) -> Ready:
 
 def run(case: Case, tell: Tell) -> Outcome:
     """Let it pass; `tell` hears how far it has come. Raises InputError."""
-    found = ready(case)
+    prepared = ready(case)
     written = scenario(case.text)
     policy: Decides = decide if case.decider is Decider.DOVETAIL else Reference()
     ended = simulate(
-        found.cluster,
-        found.demand,
-        _telling(policy, found, tell),
-        manner=found.manner,
+        prepared.cluster,
+        prepared.demand,
+        _telling(policy, prepared, tell),
+        manner=prepared.manner,
         chance=stream(case.seed, "boots").random,
     )
     return Outcome(
@@ -130,7 +130,7 @@ def run(case: Case, tell: Tell) -> Outcome:
         seed=case.seed,
         decider=case.decider,
         settings=case.settings,
-        starts_at=found.manner.start,
+        starts_at=prepared.manner.start,
         lasts_for=written.lasts,
         report=ended.report,
     )
@@ -145,15 +145,15 @@ def _rhythm(decider: Decider, looks_every: timedelta | None) -> Rhythm:
     return Rhythm(calm=_CALM, looks_every=looks_every)
 
 
-def _telling(policy: Decides, found: Ready, tell: Tell) -> Decides:
+def _telling(policy: Decides, ready: Ready, tell: Tell) -> Decides:
     """The same policy, which says now and then how late it is."""
-    told_at = found.manner.start
+    told_at = ready.manner.start
 
     def decided(snapshot: Snapshot, now: datetime) -> Plan:
         nonlocal told_at
         if now - told_at >= _TOLD_EVERY:
             told_at = now
-            share = (now - found.manner.start) / found.demand.lasts_for
+            share = (now - ready.manner.start) / ready.demand.lasts_for
             n_nodes = len(snapshot.nodes)
             tell(f"simulating: {share:.0%}, {now:%a %H:%M}, {n_nodes} nodes")
         return policy(snapshot, now)

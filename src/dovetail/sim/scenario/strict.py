@@ -47,10 +47,10 @@ class Place(msgspec.Struct, frozen=True):
         """An item of a list."""
         return Place(self.file, f"{self.path}[{index}]")
 
-    def refuse(self, what: str) -> NoReturn:
+    def refuse(self, problem: str) -> NoReturn:
         """Complain. Raises InputError."""
         where = f"{self.file}: {self.path}: " if self.path else f"{self.file}: "
-        raise InputError(where + what)
+        raise InputError(where + problem)
 
 
 def read(tree: api.Tree, kind: type[S], place: Place) -> S:
@@ -116,12 +116,12 @@ def _whole(tree: api.Tree, arm: Any, place: Place) -> Any:  # noqa: ANN401  as a
         if origin is not tuple:
             return None
         item = typing.get_args(arm)[0]
-        return tuple(_value(one, item, place.at(at)) for at, one in enumerate(tree))
+        return tuple(_value(kind, item, place.at(at)) for at, kind in enumerate(tree))
     if not isinstance(tree, dict):
         return None
     if origin is dict:
         item = typing.get_args(arm)[1]
-        return {name: _value(one, item, place.of(name)) for name, one in tree.items()}
+        return {name: _value(kind, item, place.of(name)) for name, kind in tree.items()}
     if origin is Object:
         return Object(tree)
     return read(tree, origin, place) if _is_struct(origin) else None
@@ -185,15 +185,15 @@ def _number(tree: api.Tree) -> float | None:
 def _share(tree: api.Tree) -> Share | None:
     if isinstance(tree, str) and tree.endswith("%"):
         try:
-            found = float(tree[:-1]) / 100
+            share = float(tree[:-1]) / 100
         except ValueError:
             return None
     else:
         number = _number(tree)
         if number is None:
             return None
-        found = number
-    return Share(found) if 0 <= found <= 1_000 else None
+        share = number
+    return Share(share) if 0 <= share <= 1_000 else None
 
 
 def _span(tree: api.Tree) -> timedelta | None:

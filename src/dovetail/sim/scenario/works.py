@@ -75,8 +75,8 @@ class Works:
         tree: Object = Object(pod)
         if requests:
             tree = Object({**pod, "containers": [container]})
-        found = _pod_spec(tree, place)
-        spec, odd = self._templates.made(found, "default")
+        pod_spec = _pod_spec(tree, place)
+        spec, odd = self._templates.made(pod_spec, "default")
         for problem in odd:
             place.of("pod").refuse(problem.message)
         return spec
@@ -122,16 +122,16 @@ class Works:
         return replicas(written_workload.replicas, course, place.of("replicas"))
 
     def _rollouts(self, written_workload: WrittenWorkload, place: Place) -> Iterator[timedelta]:
-        said = written_workload.rollouts
-        if not isinstance(said, WrittenRollouts):
-            yield from said
+        rollouts = written_workload.rollouts
+        if not isinstance(rollouts, WrittenRollouts):
+            yield from rollouts
             return
-        if said.every < timedelta(minutes=1):
+        if rollouts.every < timedelta(minutes=1):
             place.of("rollouts").of("every").refuse("expected at least 1m")
-        at, until = said.begins, said.until or self._written.lasts
+        at, until = rollouts.begins, rollouts.until or self._written.lasts
         while at <= until:
             yield at
-            at += said.every
+            at += rollouts.every
 
     def _cron_work(self, name: str, work: WrittenCronWork, place: Place) -> CronWork:
         if not 0 <= work.pods <= _MOST_PODS:

@@ -67,14 +67,14 @@ def first(tree: Json, path: str, absent: Json = "") -> Json:
 
 def word(tree: Json, path: str, absent: str = "") -> str:
     """The first text that a path leads to; an empty one is none."""
-    said = first(tree, path)
-    return said if isinstance(said, str) and said else absent
+    value = first(tree, path)
+    return value if isinstance(value, str) and value else absent
 
 
 def number(tree: Json, path: str) -> int:
     """The first whole number that a path leads to, or 0."""
-    said = first(tree, path, 0)
-    return said if isinstance(said, int) else 0
+    value = first(tree, path, 0)
+    return value if isinstance(value, int) else 0
 
 
 def at(path: str, absent: Json = "") -> Cell:
@@ -100,8 +100,8 @@ def size(path: str) -> Cell:
     """A cell that counts what stands at a path."""
 
     def counted(tree: Obj, _: datetime) -> Json:
-        held = first(tree, path, None)
-        return len(held) if isinstance(held, dict | list) else 0
+        value = first(tree, path, None)
+        return len(value) if isinstance(value, dict | list) else 0
 
     return counted
 
@@ -121,9 +121,9 @@ def labels(path: str) -> Cell:
     return lambda tree, _: labels_text(first(tree, path, None))
 
 
-def labels_text(held: Json) -> str:
+def labels_text(tree: Json) -> str:
     """Labels as a selector writes them."""
-    pairs = sorted(mapping(held).items())
+    pairs = sorted(mapping(tree).items())
     return ",".join(f"{key}={value}" for key, value in pairs) or NONE
 
 
@@ -132,20 +132,20 @@ def selector(path: str) -> Cell:
     return lambda tree, _: selector_text(first(tree, path, None))
 
 
-def selector_text(held: Json) -> str:
+def selector_text(selector: Json) -> str:
     """A label selector in one line; nothing selected is none, all is none as well."""
-    if held is None:
+    if selector is None:
         return NONE
-    tree = mapping(held)
+    tree = mapping(selector)
     terms = {str(key): f"{key}={value}" for key, value in mapping(tree.get("matchLabels")).items()}
     said_by = [terms[key] for key in sorted(terms)]
     said_by += [_term(mapping(item)) for item in items(tree.get("matchExpressions"))]
     return ",".join(sorted(said_by)) or NONE
 
 
-def _term(one: Mapping[str, Json]) -> str:
-    key, how = str(one.get("key")), str(one.get("operator"))
-    values = ",".join(sorted(str(value) for value in items(one.get("values"))))
+def _term(term: Mapping[str, Json]) -> str:
+    key, how = str(term.get("key")), str(term.get("operator"))
+    values = ",".join(sorted(str(value) for value in items(term.get("values"))))
     words = {"In": "in", "NotIn": "notin"}
     if how in words:
         return f"{key} {words[how]} ({values})"

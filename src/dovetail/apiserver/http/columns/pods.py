@@ -88,10 +88,10 @@ def status(tree: Obj, _: datetime) -> str:
 def _running(tree: Obj, reason: str) -> str:
     has_running = False
     for item in reversed(found(tree, ".status.containerStatuses[*]")):
-        held = mapping(item)
-        reason = _reason(held) or reason
-        is_running = bool(found(held, ".state.running"))
-        has_running = has_running or (held.get("ready") is True and is_running)
+        container = mapping(item)
+        reason = _reason(container) or reason
+        is_running = bool(found(container, ".state.running"))
+        has_running = has_running or (container.get("ready") is True and is_running)
     if reason == "Completed" and has_running:
         is_ready = found(tree, '.status.conditions[?(@.type=="Ready")].status') == ["True"]
         return "Running" if is_ready else "NotReady"
@@ -149,17 +149,17 @@ PODS: Final = (
 
 def _node_status(tree: Obj, _: datetime) -> str:
     ready = found(tree, '.status.conditions[?(@.type=="Ready")].status')
-    words = ["Ready" if said == "True" else "NotReady" for said in ready] or ["Unknown"]
+    words = ["Ready" if status == "True" else "NotReady" for status in ready] or ["Unknown"]
     if found(tree, ".spec.unschedulable") == [True]:
         words.append("SchedulingDisabled")
     return ",".join(words)
 
 
 def _roles(tree: Obj, _: datetime) -> str:
-    held = mapping(first(tree, ".metadata.labels", None))
-    roles = {key.removeprefix(_ROLE) for key in held if key.startswith(_ROLE)}
-    if held.get("kubernetes.io/role"):
-        roles.add(str(held["kubernetes.io/role"]))
+    labels = mapping(first(tree, ".metadata.labels", None))
+    roles = {key.removeprefix(_ROLE) for key in labels if key.startswith(_ROLE)}
+    if labels.get("kubernetes.io/role"):
+        roles.add(str(labels["kubernetes.io/role"]))
     return ",".join(sorted(role for role in roles if role)) or NONE
 
 
@@ -239,8 +239,8 @@ def _last_schedule(tree: Obj, now: datetime) -> str:
 
 
 def _suspended(tree: Obj, _: datetime) -> str:
-    said = first(tree, ".spec.suspend", None)
-    return UNSET if said is None else str(said)
+    value = first(tree, ".spec.suspend", None)
+    return UNSET if value is None else str(value)
 
 
 def _target(tree: Obj, _: datetime) -> str:
