@@ -47,10 +47,10 @@ class ClusterFacts:
         if kept is not None:
             return kept
         if self._discover is not None:
-            found = await _discovered(self._discover)
+            discovered = await _discovered(self._discover)
         else:
-            found = answered((await self._cluster()).get("version"), _ACTION)
-        version = f"1.{minor_of(found)}"
+            discovered = answered((await self._cluster()).get("version"), _ACTION)
+        version = f"1.{minor_of(discovered)}"
         self._versions.put("", version, keep_for=_VERSION_KEPT_FOR)
         return version
 

@@ -119,7 +119,7 @@ def node(
     machine: Machine, claim_labels: Mapping[str, str], claim_annotations: Mapping[str, str]
 ) -> dict[str, Json]:
     """The Node object with which the machine registers."""
-    held: dict[str, Json] = {
+    own_labels: dict[str, Json] = {
         **claim_labels,
         **machine.labels,
         labels.HOSTNAME: machine.name,
@@ -132,7 +132,7 @@ def node(
         "kind": "Node",
         "metadata": {
             "name": machine.name,
-            "labels": held,
+            "labels": own_labels,
             "annotations": {**claim_annotations, FAKE: "fake", RECORD: machine.record()},
         },
         "spec": {
@@ -177,16 +177,16 @@ class Store:
 
     async def all(self) -> tuple[Kept, ...]:
         """Every machine, by name."""
-        found: dict[str, Kept] = {}
-        async for one in self._each(Scope(_CLAIM)):
-            if pending := _pending(one):
-                found[pending.machine.name] = pending
-        async for one in self._each(Scope(_NODE, labels=f"{FAKE}=fake")):
-            if registered := _registered(one):
-                is_noted = registered.machine.name in found
+        kept_by_name: dict[str, Kept] = {}
+        async for wire in self._each(Scope(_CLAIM)):
+            if pending := _pending(wire):
+                kept_by_name[pending.machine.name] = pending
+        async for wire in self._each(Scope(_NODE, labels=f"{FAKE}=fake")):
+            if registered := _registered(wire):
+                is_noted = registered.machine.name in kept_by_name
                 registered = msgspec.structs.replace(registered, is_noted=is_noted)
-                found[registered.machine.name] = registered
-        return tuple(found[name] for name in sorted(found))
+                kept_by_name[registered.machine.name] = registered
+        return tuple(kept_by_name[name] for name in sorted(kept_by_name))
 
     async def register(self, machine: Machine, claim: ClaimObject) -> Machine:
         """Make its Node; the machine that the claim already has, if it has one."""
@@ -195,11 +195,11 @@ class Store:
             try:
                 await self._kube.create(_NODE, body)
             except AlreadyExistsError:
-                held = await self._bare(_NODE, machine.name)
+                existing = await self._bare(_NODE, machine.name)
             else:
                 return machine
-            if held is not None:
-                return _same(machine, _registered(held))
+            if existing is not None:
+                return _same(machine, _registered(existing))
         raise _unsettled(machine.name)
 
     async def note(self, machine: Machine) -> Machine:
@@ -209,9 +209,9 @@ class Store:
             if claim is None or claim.metadata.uid != machine.claim_uid:
                 msg = f"launching node claim {machine.name}: the claim is gone"
                 raise CreateError(msg, condition_reason="NodeClaimNotFound")
-            held = _pending(claim) or _registered(await self._bare(_NODE, machine.name))
-            if held is not None:
-                return _same(machine, held)
+            kept = _pending(claim) or _registered(await self._bare(_NODE, machine.name))
+            if kept is not None:
+                return _same(machine, kept)
             try:
                 await self._write_record(claim, machine.record())
             except (ConflictError, NotFoundError):
@@ -224,8 +224,8 @@ class Store:
         wire = await self._read(_CLAIM, machine.name, api.NodeClaim)
         if wire is None or wire.metadata.deletion_timestamp is not None:
             return
-        held = _pending(wire)
-        if held is None or held.machine.claim_uid != machine.claim_uid:
+        kept = _pending(wire)
+        if kept is None or kept.machine.claim_uid != machine.claim_uid:
             return
         claim = ClaimObject(
             wire.metadata.name,
@@ -233,7 +233,7 @@ class Store:
             labels=wire.metadata.labels,
             annotations=wire.metadata.annotations,
         )
-        await self.register(held.machine, claim)
+        await self.register(kept.machine, claim)
         await self._strike(machine.name)
 
     async def remove(self, kept: Kept) -> None:
@@ -305,23 +305,25 @@ class Store:
 
 
 def _pending(claim: api.Object | None) -> Kept | None:
-    held = recorded(claim.metadata.annotations) if claim else None
+    machine = recorded(claim.metadata.annotations) if claim else None
     # A record is the claim's only if it says so: annotations are copied about.
-    is_its_own = held is not None and claim is not None and held.claim_uid == claim.metadata.uid
-    return Kept(held, is_noted=True) if held is not None and is_its_own else None
+    is_its_own = (
+        machine is not None and claim is not None and machine.claim_uid == claim.metadata.uid
+    )
+    return Kept(machine, is_noted=True) if machine is not None and is_its_own else None
 
 
 def _registered(node: api.Object | None) -> Kept | None:
-    held = recorded(node.metadata.annotations) if node else None
-    if node is None or held is None or held.name != node.metadata.name:
+    machine = recorded(node.metadata.annotations) if node else None
+    if node is None or machine is None or machine.name != node.metadata.name:
         return None
-    return Kept(held, node.metadata.uid, node.metadata.deletion_timestamp is not None)
+    return Kept(machine, node.metadata.uid, node.metadata.deletion_timestamp is not None)
 
 
-def _same(wanted: Machine, held: Kept | None) -> Machine:
+def _same(wanted: Machine, kept: Kept | None) -> Machine:
     """What is held, if it is the same claim's."""
-    if held is not None and held.machine.claim_uid == wanted.claim_uid:
-        return held.machine
+    if kept is not None and kept.machine.claim_uid == wanted.claim_uid:
+        return kept.machine
     msg = f"launching node claim {wanted.name}: there is another Node of that name"
     raise CreateError(msg, condition_reason="NodeNameTaken")
 

@@ -55,7 +55,7 @@ async def machine_types(ec2: EC2Client) -> tuple[MachineType, ...]:
     with calling(_DESCRIBE_TYPES), _reading(_DESCRIBE_TYPES):
         async for page in pages:
             described = msgspec.convert(page["InstanceTypes"], list[DescribedType])
-            machines.extend(from_described(one) for one in described if is_wanted(one))
+            machines.extend(from_described(item) for item in described if is_wanted(item))
     return tuple(sorted(machines, key=lambda machine: machine.name))
 
 

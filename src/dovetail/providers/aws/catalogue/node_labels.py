@@ -74,10 +74,10 @@ def offered_labels(
 
 
 def _name(machine: MachineType) -> dict[str, str]:
-    found = _CATEGORY.match(machine.name)
+    match = _CATEGORY.match(machine.name)
     return {
-        "instance-category": found["category"] if found else "",
-        "instance-generation": found["generation"] if found else "",
+        "instance-category": match["category"] if match else "",
+        "instance-generation": match["generation"] if match else "",
         "instance-family": machine.family,
         "instance-size": machine.size,
         "instance-capability-flex": _spoken("-flex" in machine.family),

@@ -68,10 +68,10 @@ class ImageSource:
         kept = self._findings.get(key)
         if kept is not None:
             return kept
-        found = await self._resolve(node_class.spec.ami_selector_terms)
-        if found.amis:
-            self._findings.put(key, found, keep_for=self._settings.ami_refresh_interval)
-        return found
+        findings = await self._resolve(node_class.spec.ami_selector_terms)
+        if findings.amis:
+            self._findings.put(key, findings, keep_for=self._settings.ami_refresh_interval)
+        return findings
 
     async def invalidate(self) -> tuple[str, ...]:
         """Forget SSM parameters whose image is deprecated; called every half hour."""
@@ -88,14 +88,14 @@ class ImageSource:
                     return ImageFindings(unsupported=why)
         named = await self._named(terms)
         queries = image_queries(terms, named.images)
-        found = [
+        candidates = [
             candidate
             for query in queries
             for candidate in resolution.candidates(query, await self._describe(query))
         ]
-        matched = {candidate.term for candidate in found}
+        matched = {candidate.term for candidate in candidates}
         return ImageFindings(
-            amis=resolution.amis(found),
+            amis=resolution.amis(candidates),
             unmatched=tuple(index for index in range(len(terms)) if index not in matched),
             parameters=named.missing,
         )
@@ -122,8 +122,8 @@ class ImageSource:
         if term.alias:
             version = await self._cluster.kubernetes_version()
             return [
-                (ParameterName(one.name, one.is_mutable), one.variants)
-                for one in image_parameters(parse_alias(term.alias), version)
+                (ParameterName(parameter.name, parameter.is_mutable), parameter.variants)
+                for parameter in image_parameters(parse_alias(term.alias), version)
             ]
         if term.ssm_parameter:
             return [(ParameterName(term.ssm_parameter, is_custom=True), ())]
@@ -131,7 +131,7 @@ class ImageSource:
 
     async def _describe(self, query: ImageQuery) -> tuple[MachineImage, ...]:
         request: DescribeImagesRequestPaginateTypeDef = {
-            "Filters": [one.wire() for one in query.filters],
+            "Filters": [item.wire() for item in query.filters],
             "IncludeDeprecated": True,
             "PaginationConfig": {"PageSize": _PAGE},
         }
@@ -142,5 +142,5 @@ class ImageSource:
         with calling(_ACTION):
             async for page in self._ec2.get_paginator("describe_images").paginate(**request):
                 described = answered(page.get("Images"), _ACTION)
-                images += [resolution.machine_image(one, now) for one in described]
+                images += [resolution.machine_image(image, now) for image in described]
         return tuple(images)

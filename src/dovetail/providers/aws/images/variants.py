@@ -33,8 +33,8 @@ def architecture_of(image_architecture: str) -> str:
 def image_requirements(architecture: str, variant: Variant | None) -> _Requirements:
     """What an instance type must be to boot such an image, by key."""
     by_architecture = _of(labels.ARCH, "In", architecture)
-    found = (by_architecture, *_variant_requirements(variant))
-    return tuple(sorted(found, key=lambda requirement: requirement.key))
+    requirements = (by_architecture, *_variant_requirements(variant))
+    return tuple(sorted(requirements, key=lambda requirement: requirement.key))
 
 
 def _variant_requirements(variant: Variant | None) -> _Requirements:

@@ -76,10 +76,10 @@ class Ec2Instances:
         name = instance_id(provider_id)
         if not name:
             raise not_found(provider_id)
-        found = await self._reading.add(_ALL, name)
-        if found.state == TERMINATED or found.provider_id != provider_id:
+        instance = await self._reading.add(_ALL, name)
+        if instance.state == TERMINATED or instance.provider_id != provider_id:
             raise not_found(provider_id)
-        return found
+        return instance
 
     async def terminate(self, provider_id: str) -> None:
         """Begin to terminate the instance. Raises NodeClaimNotFoundError, CloudError."""
@@ -89,32 +89,32 @@ class Ec2Instances:
         pages = self._ec2.get_paginator("describe_instances").paginate(
             Filters=filters, PaginationConfig={"PageSize": _PAGE}
         )
-        found: list[Ec2Instance] = []
+        instances: list[Ec2Instance] = []
         try:
             with calling(_DESCRIBE):
                 async for page in pages:
-                    found += instances_of(answered(page.get("Reservations"), _DESCRIBE))
+                    instances += instances_of(answered(page.get("Reservations"), _DESCRIBE))
         except CallFailedError as error:
             raise CloudError(str(error)) from error
-        return sorted(found, key=lambda one: one.id)
+        return sorted(instances, key=lambda item: item.id)
 
     async def _read_batch(
         self, _key: str, ids: Sequence[str]
     ) -> Sequence[Ec2Instance | CloudError]:
         wanted = sorted(set(ids))
-        found = await self._described([{"Name": "instance-id", "Values": wanted}])
-        by_id = {one.id: one for one in found}
-        return [by_id.get(one) or not_found(one) for one in ids]
+        instances = await self._described([{"Name": "instance-id", "Values": wanted}])
+        by_id = {item.id: item for item in instances}
+        return [by_id.get(name) or not_found(name) for name in ids]
 
     async def _terminate_batch(self, _key: str, ids: Sequence[str]) -> Sequence[bool | CloudError]:
         wanted = sorted(set(ids))
         outcomes: dict[str, bool | CloudError] = dict.fromkeys(wanted, True)
         error = await self._terminate(wanted)
         if error is not None and len(wanted) > 1:  # one of them spoils the call for all
-            outcomes = {one: await self._terminate([one]) or True for one in wanted}
+            outcomes = {name: await self._terminate([name]) or True for name in wanted}
         elif error is not None:
             outcomes = dict.fromkeys(wanted, error)
-        return [outcomes[one] for one in ids]
+        return [outcomes[name] for name in ids]
 
     async def _terminate(self, ids: Sequence[str]) -> CloudError | None:
         try:

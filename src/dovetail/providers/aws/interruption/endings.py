@@ -92,12 +92,12 @@ def kept(interruption: Interruption) -> str:
 def recalled(text: str) -> Interruption | None:
     """What was written on a NodeClaim; None if that is nothing that we wrote."""
     try:
-        found = msgspec.json.decode(text, type=_Kept)
+        kept = msgspec.json.decode(text, type=_Kept)
     except msgspec.DecodeError:
         return None
-    if found.at.tzinfo is None:
+    if kept.at.tzinfo is None:
         return None
-    return Interruption(found.kind, at=found.at, detail=found.detail)
+    return Interruption(kept.kind, at=kept.at, detail=kept.detail)
 
 
 def _message(kind: InterruptionKind, at: datetime | None, detail: str) -> str:

@@ -71,7 +71,11 @@ def interruptions_of(status: InstanceStatusTypeDef, now: datetime) -> Iterator[I
 def _impaired_since(summary: InstanceStatusSummaryTypeDef) -> datetime | None:
     if summary.get("Status") != "impaired":
         return None
-    moments = [one["ImpairedSince"] for one in summary.get("Details", []) if "ImpairedSince" in one]
+    moments = [
+        detail["ImpairedSince"]
+        for detail in summary.get("Details", [])
+        if "ImpairedSince" in detail
+    ]
     return min(moments, default=None)
 
 
@@ -108,8 +112,10 @@ class InstanceStatusChecks:
         await self._recall(claims)
         statuses = await self._statuses()
         now = self._context.clock.now()
-        found = [one for status in statuses.values() for one in interruptions_of(status, now)]
-        ours = [one for one in found if one.instance_ids[0] in claims]
+        interruptions = [
+            item for status in statuses.values() for item in interruptions_of(status, now)
+        ]
+        ours = [item for item in interruptions if item.instance_ids[0] in claims]
         self._count(ours)
         for interruption in ours:
             await self._handler.act(interruption, claims)
@@ -150,7 +156,7 @@ class InstanceStatusChecks:
 
     def _count(self, interruptions: Sequence[Interruption]) -> None:
         """Each instance and check once, until it passes again."""
-        unhealthy = frozenset((one.instance_ids[0], one.kind) for one in interruptions)
+        unhealthy = frozenset((item.instance_ids[0], item.kind) for item in interruptions)
         for _, kind in sorted(unhealthy - self._unhealthy):
             self._context.meters.count(UNHEALTHY_STATUSES, category=kind.value)
         self._unhealthy = unhealthy

@@ -138,7 +138,7 @@ def _health(event: _HealthDetail, sent_at: datetime | None) -> Interruption:
     if not is_about_us or event.status_code == "closed":
         detail = f"{event.service} {event.event_type_category} {event.status_code}".strip()
         return Interruption(InterruptionKind.NOTHING, sent_at=sent_at, detail=detail)
-    ids = tuple(one.entity_value for one in event.affected_entities if one.entity_value)
+    ids = tuple(entity.entity_value for entity in event.affected_entities if entity.entity_value)
     return Interruption(
         InterruptionKind.SCHEDULED_CHANGE,
         tuple(dict.fromkeys(ids)),

@@ -52,9 +52,11 @@ class _Resolved:
         self.facts = facts
         self.inputs = inputs
         self.types = resolve(facts, inputs)
-        self.by_name = {one.name: one for one in self.types}
+        self.by_name = {kind.name: kind for kind in self.types}
         self.prices = PriceList(self.types)
-        self.machines: Mapping[str, MachineType] = {one.name: one for one in inputs.machines}
+        self.machines: Mapping[str, MachineType] = {
+            machine.name: machine for machine in inputs.machines
+        }
 
 
 class _Overlaid(NamedTuple):
@@ -117,7 +119,7 @@ class ClassCatalogue:
         """Everything that the order for a claim depends on. Raises CallFailedError."""
         resolved = await self._resolve(node_class)
         without = self.unavailable.subnets()
-        subnets = [one for one in node_class.status.subnets if one.id not in without]
+        subnets = [subnet for subnet in node_class.status.subnets if subnet.id not in without]
         free = await self._addresses.free(subnets)
         return OrderInputs(
             node_class=node_class,
@@ -162,26 +164,28 @@ class ClassCatalogue:
         """Learn from an answer: which addresses are taken, and what there was no capacity for."""
         for subnet_id, n_pods in order.pods_by_subnet.items():
             self._addresses.take(subnet_id, -n_pods * n_instances)
-        for one in answer.instances:
-            self._addresses.take(one.subnet_id, order.pods_by_subnet.get(one.subnet_id, 0))
-            self.reservations.launched(order.reservation(one.instance_type, one.zone))
+        for instance in answer.instances:
+            self._addresses.take(
+                instance.subnet_id, order.pods_by_subnet.get(instance.subnet_id, 0)
+            )
+            self.reservations.launched(order.reservation(instance.instance_type, instance.zone))
         options = order.options
-        found = unavailability(
+        missing = unavailability(
             answer,
             OrderPlace(options.capacity_type, order.placement_group, order.partition),
-            [one.instance_type.name for one in options.options],
+            [option.instance_type.name for option in options.options],
         )
-        self.unavailable.mark(*found.offerings)
-        for capacity_type in found.capacity_types:
+        self.unavailable.mark(*missing.offerings)
+        for capacity_type in missing.capacity_types:
             self.unavailable.mark_capacity_type(capacity_type)
-        for subnet_id in found.subnets:
+        for subnet_id in missing.subnets:
             self.unavailable.mark_subnet(subnet_id)
             self._addresses.exhaust(subnet_id)
-        for instance_type, zone in found.reserved:
+        for instance_type, zone in missing.reserved:
             self.reservations.exhaust(order.reservation(instance_type, zone))
 
     async def _resolve(self, node_class: EC2NodeClass) -> _Resolved:
-        await self.reservations.refresh(one.id for one in node_class.status.capacity_reservations)
+        await self.reservations.refresh(item.id for item in node_class.status.capacity_reservations)
         facts = class_facts(node_class, self.settings, await self.placement_group(node_class))
         name = node_class.metadata.name
         async with self._resolving:

@@ -92,7 +92,7 @@ class Fleets:
         """
         text = encoded(request)
         outcomes: dict[str, FleetOutcome] = {}
-        waiting = {one.claim.uid: one for one in claims}
+        waiting = {item.claim.uid: item for item in claims}
         while waiting:
             marks = _marks(text, waiting.values())
             await self._mark_all(waiting, marks, outcomes)
@@ -102,7 +102,7 @@ class Fleets:
                 answer = await self._send(mark)
                 outcomes |= {uid: Dealt(answer, marks[uid], waiting[uid]) for uid in waiting}
                 break
-        return [outcomes[one.claim.uid] for one in claims]
+        return [outcomes[item.claim.uid] for item in claims]
 
     async def _mark_all(
         self,
@@ -117,7 +117,7 @@ class Fleets:
                 uid: group.create_task(self._mark(waiting[uid], marks[uid])) for uid in others
             }
         results = {uid: task.result() for uid, task in writing.items()}
-        if all(isinstance(one, MarkWritten) for one in results.values()):
+        if all(isinstance(result, MarkWritten) for result in results.values()):
             results[head] = await self._mark(waiting[head], marks[head])
         for uid, result in results.items():
             match result:
@@ -153,8 +153,8 @@ class Fleets:
             return await self._send(mark)
         age = self._clock.now() - (claim.created_at or self._clock.now())
         if age > _TOKEN_KEPT_FOR:
-            found = await self._tagged(mark.token)
-            return FleetAnswer(found) if found else None
+            instances = await self._tagged(mark.token)
+            return FleetAnswer(instances) if instances else None
         return await self._recoveries.run(mark.token, lambda: self._recover(mark))
 
     async def _recover(self, mark: FleetMark) -> FleetAnswer | None:
@@ -163,7 +163,7 @@ class Fleets:
             if _may_be_sent(mark, records) or await self._tagged(mark.token):
                 self._committed.add(mark.token)
                 return await self._send(mark)
-            head = next((one for one in records if one.uid == mark.head), None)
+            head = next((record for record in records if record.uid == mark.head), None)
             if head is None or head.token == mark.token:
                 break
             if await self._is_refused(head, mark.token):
@@ -222,19 +222,19 @@ class Fleets:
             reservations = answered(answer.get("Reservations"), "ec2:DescribeInstances")
         except CallFailedError as error:
             raise CreateError(str(error), condition_reason=LAUNCH_FAILED) from error
-        found = [
+        instances = [
             FleetInstance(
-                id=one.get("InstanceId", ""),
-                instance_type=str(one.get("InstanceType", "")),
-                zone=one.get("Placement", {}).get("AvailabilityZone", ""),
-                subnet_id=one.get("SubnetId", ""),
-                image_id=one.get("ImageId", ""),
-                is_spot=one.get("InstanceLifecycle") == "spot",
+                id=tree.get("InstanceId", ""),
+                instance_type=str(tree.get("InstanceType", "")),
+                zone=tree.get("Placement", {}).get("AvailabilityZone", ""),
+                subnet_id=tree.get("SubnetId", ""),
+                image_id=tree.get("ImageId", ""),
+                is_spot=tree.get("InstanceLifecycle") == "spot",
             )
             for reservation in reservations
-            for one in reservation.get("Instances", [])
+            for tree in reservation.get("Instances", [])
         ]
-        return tuple(sorted(found, key=lambda one: one.id))
+        return tuple(sorted(instances, key=lambda instance: instance.id))
 
     def _remember(self, token: str, answer: FleetAnswer) -> None:
         self._answers[token] = answer
@@ -267,7 +267,7 @@ def _may_be_sent(mark: FleetMark, records: Iterable[ClaimRecord]) -> bool:
 
 def _marks(text: str, claims: Iterable[MarkedClaim]) -> dict[str, FleetMark]:
     """The marks of a batch by the UID of the claim, the head first."""
-    uids = sorted((one.claim.uid, one.mark.token if one.mark else "") for one in claims)
+    uids = sorted((item.claim.uid, item.mark.token if item.mark else "") for item in claims)
     token = fleet_token(text, uids)
     request = encoded(addressed(decoded(text), token, len(uids)))
     head = uids[0][0]

@@ -162,35 +162,39 @@ class Marks:
     def __init__(self, kube: Kube) -> None:
         self._kube = kube
 
-    async def write(self, held: MarkedClaim, mark: FleetMark) -> MarkOutcome:
+    async def write(self, marked: MarkedClaim, mark: FleetMark) -> MarkOutcome:
         """Put the mark on the claim in place of the one that it is known to carry, if any."""
-        expected = held.mark
-        if not held.resource_version and held.claim.annotations:
+        expected = marked.mark
+        if not marked.resource_version and marked.claim.annotations:
             try:
-                return _outcome(held, await self._kube.patch(_ref(held), _guarded(held, mark)))
+                return _outcome(
+                    marked, await self._kube.patch(_ref(marked), _guarded(marked, mark))
+                )
             except NotFoundError:
                 return ClaimGone()
             except (InvalidError, ConflictError):
                 pass  # the watch was behind: read the claim
-        return await self._write_fresh(held, mark, expected)
+        return await self._write_fresh(marked, mark, expected)
 
     async def _write_fresh(
-        self, held: MarkedClaim, mark: FleetMark, expected: FleetMark | None
+        self, marked: MarkedClaim, mark: FleetMark, expected: FleetMark | None
     ) -> MarkOutcome:
         for _ in range(_TRIES):
             try:
-                fresh = held if held.resource_version else await self.read(held.claim)
+                fresh = marked if marked.resource_version else await self.read(marked.claim)
                 if fresh is None:
                     return ClaimGone()
                 is_refused = fresh.claim.annotations.get(keys.REFUSED_FLEET) == mark.token
                 if is_refused or fresh.mark not in (expected, mark):
                     return MarkTaken(fresh)
-                return _outcome(held, await self._kube.patch(_ref(held), _versioned(fresh, mark)))
+                return _outcome(
+                    marked, await self._kube.patch(_ref(marked), _versioned(fresh, mark))
+                )
             except NotFoundError:
                 return ClaimGone()
             except ConflictError:
-                held = MarkedClaim(held.claim)  # somebody wrote in between: read again
-        msg = f"NodeClaim {held.claim.name} was changed by others {_TRIES} times in a row"
+                marked = MarkedClaim(marked.claim)  # somebody wrote in between: read again
+        msg = f"NodeClaim {marked.claim.name} was changed by others {_TRIES} times in a row"
         raise ConflictError(409, "Conflict", msg)
 
     async def read(self, claim: ClaimObject) -> MarkedClaim | None:
@@ -229,15 +233,15 @@ class Marks:
                 return tuple(records)
 
 
-def _ref(held: MarkedClaim) -> Ref:
-    return Ref(NODE_CLAIM, held.claim.name)
+def _ref(marked: MarkedClaim) -> Ref:
+    return Ref(NODE_CLAIM, marked.claim.name)
 
 
-def _guarded(held: MarkedClaim, mark: FleetMark) -> Patch:
+def _guarded(marked: MarkedClaim, mark: FleetMark) -> Patch:
     """A patch that fails if the claim is another, or has other annotations than we know of."""
     operations: list[Json] = [
-        {"op": "test", "path": "/metadata/uid", "value": held.claim.uid},
-        {"op": "test", "path": "/metadata/annotations", "value": dict(held.claim.annotations)},
+        {"op": "test", "path": "/metadata/uid", "value": marked.claim.uid},
+        {"op": "test", "path": "/metadata/annotations", "value": dict(marked.claim.annotations)},
     ]
     for key, value in annotations_of(mark).items():
         path = f"/metadata/annotations/{key.replace('/', '~1')}"
@@ -252,9 +256,9 @@ def _versioned(fresh: MarkedClaim, mark: FleetMark) -> Patch:
     )
 
 
-def _outcome(held: MarkedClaim, raw: msgspec.Raw) -> MarkOutcome:
+def _outcome(marked: MarkedClaim, raw: msgspec.Raw) -> MarkOutcome:
     after = _marked(raw)
-    if after.claim.uid != held.claim.uid or after.claim.deleting_at is not None:
+    if after.claim.uid != marked.claim.uid or after.claim.deleting_at is not None:
         return ClaimGone()
     return MarkWritten(after)
 

@@ -32,9 +32,9 @@ class ReservationCounts:
         """What is left, of all that are known."""
         now = self._clock.now()
         return {
-            one: count
-            for one, count in sorted(self._left.items())
-            if abs(now - self._read_at[one]) < _FALLBACK_KEPT_FOR
+            name: count
+            for name, count in sorted(self._left.items())
+            if abs(now - self._read_at[name]) < _FALLBACK_KEPT_FOR
         }
 
     def launched(self, reservation_id: str, n_instances: int = 1) -> None:
@@ -56,7 +56,7 @@ class ReservationCounts:
         """Ask EC2 for those that were not read for a minute. What cannot be read stays as it is."""
         async with self._reading:
             now = self._clock.now()
-            stale = sorted(one for one in set(ids) if self._is_stale(one, now))
+            stale = sorted(name for name in set(ids) if self._is_stale(name, now))
             if stale:
                 await self._read(stale, now)
 
@@ -71,8 +71,8 @@ class ReservationCounts:
             described = answered(answer.get("CapacityReservations"), _ACTION)
         except CallFailedError:
             return
-        for one in described:
-            name = one.get("CapacityReservationId", "")
-            is_active = one.get("State") == "active"
-            self._left[name] = one.get("AvailableInstanceCount", 0) if is_active else 0
+        for reservation in described:
+            name = reservation.get("CapacityReservationId", "")
+            is_active = reservation.get("State") == "active"
+            self._left[name] = reservation.get("AvailableInstanceCount", 0) if is_active else 0
             self._read_at[name] = now

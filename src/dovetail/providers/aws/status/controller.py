@@ -26,12 +26,7 @@ from dovetail.providers.aws.node_class.hashing import HASH_VERSION, node_class_h
 from dovetail.providers.aws.node_class.types import EC2NodeClass
 from dovetail.providers.aws.settings import AwsSettings
 from dovetail.providers.aws.status import finalization
-from dovetail.providers.aws.status.objects import (
-    NODE_CLAIM,
-    NODE_CLASS,
-    ClassObjects,
-    is_of_class,
-)
+from dovetail.providers.aws.status.objects import NODE_CLAIM, NODE_CLASS, ClassObjects, is_of_class
 from dovetail.providers.aws.status.parts import ControllerOptions, StatusParts
 from dovetail.providers.aws.status.patches import (
     FINALIZER,
@@ -215,7 +210,7 @@ class NodeClassController:
 
     async def collect_profiles(self) -> None:
         """Delete instance profiles that neither a class nor a claim has used for an hour."""
-        in_use = {one.status.instance_profile for one in self.objects.classes()}
+        in_use = {node_class.status.instance_profile for node_class in self.objects.classes()}
         in_use |= {
             claim.metadata.annotations.get(PROFILE_ANNOTATION, "")
             for claim in self.objects.claims()

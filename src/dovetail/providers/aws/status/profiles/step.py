@@ -61,8 +61,8 @@ class ProfileStep:
     async def _managed(self, node_class: EC2NodeClass) -> StepResult:
         current = node_class.status.instance_profile
         role = role_name(node_class.spec.role)
-        held = await self._profiles.find(current) if current else None
-        if held is not None and held.role == role:
+        profile = await self._profiles.find(current) if current else None
+        if profile is not None and profile.role == role:
             return self._ready(node_class, current)
         try:
             made = await self._profiles.ensure(profile_order(node_class, self._settings))
