@@ -317,7 +317,7 @@ async def playing(
         await stage.time.advance()
         if leads:
             assert await stage.replica.taken_over()
-            tasks += [group.create_task(_running(one)) for one in stage.replica.leading()]
+            tasks += [group.create_task(_running(one)) for one in stage.replica.leader_loops()]
         await stage.time.advance()
         yield stage
         await stage.take_down()

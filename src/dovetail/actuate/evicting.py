@@ -52,7 +52,7 @@ async def evict(kube: Writer, action: EvictPod) -> Answered:
     except TooManyRequestsError as error:
         return _not_now(error)
     except ApiError as error:
-        return Answered(_meaning(error), error.status, str(error))
+        return Answered(_answer_of(error), error.status, str(error))
     return Answered(EvictionAnswer.EVICTED)
 
 
@@ -79,7 +79,7 @@ def _not_now(error: TooManyRequestsError) -> Answered:
     return Answered(EvictionAnswer.FAILED, error.status, str(error), after)
 
 
-def _meaning(error: ApiError) -> EvictionAnswer:
+def _answer_of(error: ApiError) -> EvictionAnswer:
     match error:
         case NotFoundError():
             return EvictionAnswer.GONE

@@ -31,21 +31,21 @@ from dovetail.state.objects import claim_object, node_object
 async def add_disruption_taint(kube: Kube, node: api.Node) -> Answers:
     """Let no pod come to this very Node any more. Raises ApiError."""
 
-    def fenced(item: NodeObject) -> NodeObject:
+    def with_taint(item: NodeObject) -> NodeObject:
         others = tuple(taint for taint in item.taints if taint.key != DISRUPTED.key)
         return msgspec.structs.replace(item, taints=(*others, DISRUPTED))
 
-    return await _node_changed(kube, node, fenced)
+    return await _node_changed(kube, node, with_taint)
 
 
 async def remove_disruption_taint(kube: Kube, node: api.Node) -> Answers:
     """Let pods come to this very Node again. Raises ApiError."""
 
-    def unfenced(item: NodeObject) -> NodeObject:
+    def without_taint(item: NodeObject) -> NodeObject:
         left = tuple(taint for taint in item.taints if taint.key != DISRUPTED.key)
         return msgspec.structs.replace(item, taints=left)
 
-    return await _node_changed(kube, node, unfenced)
+    return await _node_changed(kube, node, without_taint)
 
 
 async def set_disruption_reason(
@@ -83,20 +83,20 @@ async def _node_changed(
 async def add_soft_taint(kube: Kube, node: api.Node) -> Answers:
     """Ask pods to keep off this very Node, unless it turns out to be leaving. Raises ApiError."""
 
-    def marked(item: NodeObject) -> NodeObject:
+    def with_mark(item: NodeObject) -> NodeObject:
         is_leaving = any(taint.key == DISRUPTED.key for taint in item.taints)
         if is_leaving or item.deleting_at is not None or any(map(is_discouraging, item.taints)):
             return item
         return msgspec.structs.replace(item, taints=(*item.taints, DISCOURAGED))
 
-    return await _node_changed(kube, node, marked)
+    return await _node_changed(kube, node, with_mark)
 
 
 async def remove_soft_taint(kube: Kube, node: api.Node) -> Answers:
     """Ask for that no more. Raises ApiError."""
 
-    def unmarked(item: NodeObject) -> NodeObject:
+    def without_mark(item: NodeObject) -> NodeObject:
         left = tuple(taint for taint in item.taints if not is_discouraging(taint))
         return msgspec.structs.replace(item, taints=left)
 
-    return await _node_changed(kube, node, unmarked)
+    return await _node_changed(kube, node, without_mark)

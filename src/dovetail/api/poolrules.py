@@ -42,7 +42,7 @@ def pool_problems(pool: NodePool) -> Iterator[FieldProblem]:
     template = pool.spec.template
     yield from label_problems(template.metadata.labels, "spec.template.metadata.labels")
     for key in sorted(template.metadata.labels):
-        yield from _restricted(key, f"spec.template.metadata.labels.{key}")
+        yield from _restricted_label(key, f"spec.template.metadata.labels.{key}")
     yield from _taints(template.spec.taints, template.spec.startup_taints, _TEMPLATE)
     yield from _requirements(template.spec.requirements, f"{_TEMPLATE}.requirements")
     yield from _spans(template.spec, _TEMPLATE)
@@ -114,7 +114,7 @@ def is_label_value(value: str) -> bool:
     return len(value) <= _LONGEST_NAME and bool(_VALUE.fullmatch(value))
 
 
-def _restricted(key: str, at: str) -> Iterator[FieldProblem]:
+def _restricted_label(key: str, at: str) -> Iterator[FieldProblem]:
     if labels.is_restricted(labels.normalize(key)):
         yield FieldProblem(at, f"{key} is set by the autoscaler; expected another label")
 
@@ -150,7 +150,7 @@ def _requirements(requirements: tuple[Requirement, ...], at: str) -> Iterator[Fi
             yield FieldProblem(
                 f"{where}.key", f"{requirement.key!r} is no label key; expected {A_QUALIFIED_NAME}"
             )
-        yield from _restricted(requirement.key, f"{where}.key")
+        yield from _restricted_label(requirement.key, f"{where}.key")
         yield from _capacity_types(requirement, f"{where}.values")
 
 

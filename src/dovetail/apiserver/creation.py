@@ -17,7 +17,7 @@ from dovetail.apiserver.patches.ownership import UPDATE, Owner, Stamp
 from dovetail.apiserver.storage import ObjectStore
 from dovetail.apiserver.table import Stored
 from dovetail.apiserver.traits import Traits
-from dovetail.apiserver.trees import Obj, decoded, encoded, items, mapping, part, put, text
+from dovetail.apiserver.trees import Obj, decode, encode, items, mapping, part, put, text
 from dovetail.kube.seam import Body, Json, Ref
 
 _EMPTY: Final[tuple[Json, ...]] = ([], {}, "")
@@ -70,7 +70,7 @@ def create(
 def readable(body: Body) -> Obj:
     """A tree of the server's own; what is null is absent."""
     try:
-        return mapping(without_nulls(decoded(encoded(body))))
+        return mapping(without_nulls(decode(encode(body))))
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
         msg = f"the object provided is unrecognized: {error}"
         raise refusals.bad_request(msg) from None

@@ -16,7 +16,7 @@ from dovetail.apiserver.trees import (
     Obj,
     at,
     condition,
-    encoded,
+    encode,
     mapping,
     number,
     part,
@@ -59,7 +59,7 @@ def bind(storage: ObjectStore, binding: Obj, namespace: str) -> msgspec.Raw:
             part(tree, "metadata", field).update(added)
     set_condition(tree, {"type": "PodScheduled", "status": "True"}, storage.now())
     storage.write(ref, tree)
-    return encoded(_SUCCESS)
+    return encode(_SUCCESS)
 
 
 def _obstacle(ref: Ref, pod: Obj) -> str:

@@ -56,7 +56,7 @@ def conflict(ref: Ref, why: str) -> errors.ConflictError:
     return errors.ConflictError(409, "Conflict", message, _about(ref))
 
 
-def modified(ref: Ref) -> errors.ConflictError:
+def modified_error(ref: Ref) -> errors.ConflictError:
     """The object has changed since it was read."""
     return conflict(
         ref,
@@ -101,7 +101,7 @@ def no_containers() -> errors.InvalidError:
     return errors.InvalidError(501, "NotImplemented", message)
 
 
-def unsupported(content_type: str) -> errors.InvalidError:
+def unsupported_error(content_type: str) -> errors.InvalidError:
     """The body is written in a way that is not read here."""
     message = f"the body of the request was in an unknown format: {content_type}"
     return errors.InvalidError(415, "UnsupportedMediaType", message)
@@ -112,7 +112,7 @@ def unsupported_patch(why: str) -> errors.InvalidError:
     return errors.InvalidError(415, "UnsupportedMediaType", why)
 
 
-def gone(version: int, oldest: int) -> errors.GoneError:
+def gone_error(version: int, oldest: int) -> errors.GoneError:
     """The history does not reach back that far."""
     return errors.GoneError(410, "Expired", f"too old resource version: {version} ({oldest})")
 

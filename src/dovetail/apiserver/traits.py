@@ -133,12 +133,14 @@ def from_definitions(
 ) -> dict[tuple[str, str], Traits]:
     """What custom resource definitions say, by group and kind."""
     return {
-        (text(crd, "spec", "group"), text(crd, "spec", "names", "kind")): _defined(crd, extensions)
+        (text(crd, "spec", "group"), text(crd, "spec", "names", "kind")): _traits_of(
+            crd, extensions
+        )
         for crd in map(dict, definitions)
     }
 
 
-def _defined(definition: Obj, extensions: tuple[api.Extension, ...]) -> Traits:
+def _traits_of(definition: Obj, extensions: tuple[api.Extension, ...]) -> Traits:
     versions = [mapping(version) for version in items(at(definition, "spec", "versions"))]
     stored = next((version for version in versions if version.get("storage")), {})
     subresources = mapping(stored.get("subresources"))

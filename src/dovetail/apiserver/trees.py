@@ -17,13 +17,13 @@ _canonical: Final = msgspec.json.Encoder(order="sorted")
 _STAMP: Final = "%Y-%m-%dT%H:%M:%SZ"
 
 
-def decoded(raw: bytes | msgspec.Raw) -> Obj:
+def decode(raw: bytes | msgspec.Raw) -> Obj:
     """A tree of one's own, to change at will."""
     tree: Obj = _decoder.decode(raw)
     return tree
 
 
-def encoded(tree: Body) -> msgspec.Raw:
+def encode(tree: Body) -> msgspec.Raw:
     """The tree as it crosses the seam."""
     return msgspec.Raw(_encoder.encode(tree))
 

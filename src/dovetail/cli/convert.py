@@ -98,7 +98,7 @@ def convert(  # noqa: PLR0913  one argument for each flag
         for file in converted.files:
             _write_back(file)
     else:
-        emit(_joined([file.text for file in converted.files]))
+        emit(_join([file.text for file in converted.files]))
     code = BAD_INPUT if converted.errors else WOULD_CHANGE if check and converted.changes else 0
     raise typer.Exit(code)
 
@@ -135,7 +135,7 @@ def _write_back(file: ConvertedFile) -> None:
         emit(f"{line}\n")
 
 
-def _joined(texts: list[str]) -> str:
+def _join(texts: list[str]) -> str:
     """One stream; a single text stays as it is, to the byte."""
     joined = ""
     for text in texts:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dovetail.cli import options
-from dovetail.cli.output import Output, Progress, aligned, emit, json_text, say, yaml_text
+from dovetail.cli.output import Output, Progress, align, emit, json_text, say, yaml_text
 
 if TYPE_CHECKING:
     from dovetail.app import Explained, PlanRequest, Seen
@@ -176,6 +176,6 @@ def _explanation_text(told: Explanation) -> str:
 
 def _section(section: Section) -> str:
     lines = "".join(f"  {line}\n" for line in section.lines)
-    table = aligned(section.columns, section.rows, right=()) if section.rows else ""
+    table = align(section.columns, section.rows, right=()) if section.rows else ""
     indented = "".join(f"  {line}\n" for line in table.splitlines())
     return f"{section.title}:\n{lines}{indented}"

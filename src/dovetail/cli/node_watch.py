@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail.cli.node_keys import Viewing, keys_in, pressed, within
+from dovetail.cli.node_keys import Viewing, keys_in, press, within
 from dovetail.cli.node_screen import SIGNS, Look, frame, room
 from dovetail.cli.output import Progress
 from dovetail.cli.render import is_plain
@@ -104,13 +104,13 @@ class _Screen:
         keys, self._unread = keys_in(self._unread)
         for key in keys:
             fits = room(listed, self._viewing, self._look)
-            self._viewing = pressed(self._viewing, key, fits)
+            self._viewing = press(self._viewing, key, fits)
         self._viewing = within(self._viewing, room(listed, self._viewing, self._look))
 
     # ---- what is heard
 
     def _read(self) -> None:
-        sent = self._terminal.sent()
+        sent = self._terminal.read_sent()
         if not sent:  # nobody is at the keys any more
             self._end()
         self._unread += sent

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dovetail.cli import options
-from dovetail.cli.output import Output, Progress, aligned, emit, json_text, say, yaml_text
+from dovetail.cli.output import Output, Progress, align, emit, json_text, say, yaml_text
 
 if TYPE_CHECKING:
     from dovetail.present.replay import Replay, ReplayedDecision
@@ -65,9 +65,9 @@ def _output_text(replayed: Replay, output: Output) -> str:
 
 
 def _replay_text(replayed: Replay) -> str:
-    from dovetail.present.table import counted
+    from dovetail.present.table import plural
 
-    made = counted(len(replayed.decisions), "decision")
+    made = plural(len(replayed.decisions), "decision")
     if not replayed.different:
         return f"{made} recomputed: no difference.\n"
     blocks = "".join(map(_block, replayed.different))
@@ -78,6 +78,6 @@ def _block(replayed_decision: ReplayedDecision) -> str:
     from dovetail.present.plan import instant
 
     rows = [(d.what, d.name, d.recorded, d.recomputed) for d in replayed_decision.differences]
-    table = aligned(_COLUMNS, rows, right=())
+    table = align(_COLUMNS, rows, right=())
     lines = "".join(f"  {line}\n" for line in table.splitlines())
     return f"Decision {replayed_decision.number} of {instant(replayed_decision.now)}:\n{lines}\n"

@@ -155,12 +155,12 @@ def _signature(table: SettingsTable) -> Signature:
 def _params(table: SettingsTable) -> Iterator[ClickParameter]:
     """The flags of a provider, as typer would make them of a function's parameters."""
 
-    def having(**_given: str | None) -> None:
+    def with_flags(**_given: str | None) -> None:
         """A function with these flags."""
 
-    having.__signature__ = _signature(table)  # type: ignore[attr-defined]  # the flags are a table, and typer reads this
+    with_flags.__signature__ = _signature(table)  # type: ignore[attr-defined]  # the flags are a table, and typer reads this
     app = typer.Typer(add_completion=False)
-    app.command()(having)
+    app.command()(with_flags)
     yield from get_command(app).params
 
 

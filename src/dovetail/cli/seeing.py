@@ -31,7 +31,7 @@ class ClusterSource(msgspec.Struct, frozen=True):
         """Whether a cluster is asked, and not files."""
         return not self.files
 
-    def checked(self) -> ClusterSource:
+    def check(self) -> ClusterSource:
         """The same, unless its flags contradict each other."""
         if self.is_live and self.now:
             msg = "expected -f PATH with it: a live cluster is shown as it is now"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dovetail.cli.output import Output, Progress, aligned, emit, json_text, say, yaml_text
+from dovetail.cli.output import Output, Progress, align, emit, json_text, say, yaml_text
 from dovetail.errors import InputError
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _output_text(
         from dovetail.sim.report.data import grids
 
         texts = [
-            f"{grid.title}\n\n{aligned(grid.columns, grid.rows, right=grid.columns[1:])}"
+            f"{grid.title}\n\n{align(grid.columns, grid.rows, right=grid.columns[1:])}"
             for grid in grids(sides, is_compared=is_compared)
         ]
         return "\n".join((*texts, *(f"Note: {note}\n" for note in notes)))

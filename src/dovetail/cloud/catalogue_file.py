@@ -80,7 +80,7 @@ def read(path: Path | str) -> tuple[InstanceType, ...]:
         try:
             kind = _instance_type(msgspec.json.decode(raw, type=_Entry))
             known = types.get(kind.name)
-            types[kind.name] = kind if known is None else _merged(known, kind)
+            types[kind.name] = kind if known is None else _merge(known, kind)
         except (msgspec.DecodeError, RecursionError, _FieldError) as error:
             msg = f"{path}: instance type {number}{_name_of(raw)}: {_field_first(str(error))}"
             raise InputError(msg) from None
@@ -134,7 +134,7 @@ def _instance_type(entry: _Entry) -> InstanceType:
     )
     return InstanceType(
         name=make.name,
-        requirements=declared(make, _stated(entry)),
+        requirements=declared(make, _stated_labels(entry)),
         capacity=capacity,
         allocatable=allocatable(capacity, _amounts("overhead", {**overhead})),
         offerings=make.offerings,
@@ -173,7 +173,7 @@ def _amounts(field: str, quantities: Mapping[str, str | int | float]) -> dict[st
     return amounts
 
 
-def _stated(entry: _Entry) -> tuple[Requirement, ...]:
+def _stated_labels(entry: _Entry) -> tuple[Requirement, ...]:
     return tuple(
         among(labels.normalize(key), _values(value)) for key, value in entry.labels.items()
     )
@@ -231,7 +231,7 @@ def _only(fixed: Requirements, key: str, field: str) -> str:
     return value
 
 
-def _merged(first: InstanceType, other: InstanceType) -> InstanceType:
+def _merge(first: InstanceType, other: InstanceType) -> InstanceType:
     """One type of two entries that differ in architecture or operating system only."""
     if (first.capacity, first.allocatable, first.offerings) != (
         other.capacity,
@@ -255,15 +255,15 @@ Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 
 def render(types: Iterable[InstanceType]) -> str:
     """The same types as a file in the kwok format."""
-    entries = [entry for kind in types for entry in _rendered(kind)]
+    entries = [entry for kind in types for entry in _entries_of(kind)]
     return msgspec.json.format(msgspec.json.encode(entries), indent=1).decode() + "\n"
 
 
-def _rendered(kind: InstanceType) -> list[dict[str, Json]]:
+def _entries_of(kind: InstanceType) -> list[dict[str, Json]]:
     """One entry for each architecture, since an entry names just one."""
     overhead = _overhead(kind)
     common: dict[str, Json] = {
-        "operatingSystems": _sorted(kind.requirements[labels.OS].values),
+        "operatingSystems": _sorted_json(kind.requirements[labels.OS].values),
         "resources": _quantities(kind.capacity),
         "offerings": [_rendered_offering(offering) for offering in kind.offerings],
     }
@@ -309,7 +309,7 @@ def _label(type_name: str, need: Requirement) -> Json:
     if need.complement:
         msg = f"{type_name}: {need} has no end of values and cannot be written as a label"
         raise ValueError(msg)
-    values = _sorted(need.values)
+    values = _sorted_json(need.values)
     if not values:
         return None
     return values[0] if len(values) == 1 else values
@@ -334,5 +334,5 @@ def _quantities(amounts: Mapping[str, int]) -> dict[str, Json]:
     return {name: quantity.render(name, amount) for name, amount in sorted(amounts.items())}
 
 
-def _sorted(values: Iterable[str]) -> list[Json]:
+def _sorted_json(values: Iterable[str]) -> list[Json]:
     return [*sorted(values)]

@@ -55,7 +55,7 @@ class OfflineCatalogues:
         return tuple(sorted(self._named))
 
     @property
-    def used(self) -> tuple[str, ...]:
+    def used_names(self) -> tuple[str, ...]:
         """The names of all that were read so far."""
         return tuple(self._used)
 
@@ -98,7 +98,7 @@ class OfflineCatalogues:
         self._used.update((offline.name, None) for offline in plugin.catalogues[:1])
         return plugin.offline(pool, classes.get(pool.node_class))
 
-    def fitting(self, pool: NodePool, in_use: Collection[str]) -> str:
+    def best_name(self, pool: NodePool, in_use: Collection[str]) -> str:
         """The name of the catalogue that has these types of nodes. Where none has, or there are no
         nodes yet, that of the pool's node class.
         """

@@ -52,7 +52,7 @@ class PriceScale(msgspec.Struct, frozen=True, gc=False):
 PriceChange = FixedPrice | PriceShift | PriceScale
 
 
-def changed(price_nanousd: int, change: PriceChange) -> int:
+def changed_price(price_nanousd: int, change: PriceChange) -> int:
     """The new price, to the nearest nanodollar."""
     match change:
         case FixedPrice(nanousd=fixed):
@@ -142,20 +142,20 @@ def apply_to_pools(
     ledger = _Changes()
     conflicts = []
     for overlay in sorted(overlays, key=lambda item: (item.weight, item.name), reverse=True):
-        reached = [reach for pooled_types in pooled for reach in _reached(overlay, pooled_types)]
+        reached = [reach for pooled_types in pooled for reach in _reaches(overlay, pooled_types)]
         conflict = ledger.conflict(overlay, reached)
         if conflict is None:
             ledger.take(overlay, reached)
         else:
             conflicts.append(conflict)
     changed_by_pool = {
-        item.pool.name: tuple(ledger.applied(item.pool.name, kind) for kind in item.types)
+        item.pool.name: tuple(ledger.apply(item.pool.name, kind) for kind in item.types)
         for item in pooled
     }
     return changed_by_pool, tuple(sorted(conflicts))
 
 
-def _reached(overlay: Overlay, pooled: PooledTypes) -> list[_Reach]:
+def _reaches(overlay: Overlay, pooled: PooledTypes) -> list[_Reach]:
     wanted = Requirements(overlay.requirements)
     pool = Requirements.of_labels(pooled.pool.labels) & [single(labels.NODE_POOL, pooled.pool.name)]
     reached = []
@@ -199,7 +199,7 @@ class _Changes:
     def conflict(self, overlay: Overlay, reached: Sequence[_Reach]) -> OverlayConflict | None:
         """The first thing that an overlay of the same weight has settled already."""
         for reach in reached:
-            for part, other in self._settled(overlay, reach):
+            for part, other in self._settled_by(overlay, reach):
                 if other is not None and other.weight == overlay.weight:
                     message = (
                         f"{part} of instance type {reach.type_name} in node pool {reach.pool} is "
@@ -208,7 +208,7 @@ class _Changes:
                     return OverlayConflict(overlay.name, other.name, message)
         return None
 
-    def _settled(self, overlay: Overlay, reach: _Reach) -> list[tuple[str, Overlay | None]]:
+    def _settled_by(self, overlay: Overlay, reach: _Reach) -> list[tuple[str, Overlay | None]]:
         prices = [("the price", self._price.get(key)) for key in _price_keys(overlay, reach)]
         taken = self._capacity.get((reach.pool, reach.type_name), {})
         return prices + [(name, taken.get(name)) for name in sorted(overlay.capacity)]
@@ -222,23 +222,23 @@ class _Changes:
             for resource in overlay.capacity:
                 taken.setdefault(resource, overlay)
 
-    def applied(self, pool: str, kind: InstanceType) -> InstanceType:
+    def apply(self, pool: str, kind: InstanceType) -> InstanceType:
         """The type with all that was settled for it; the same object if that is nothing."""
         offerings = tuple(
-            self._repriced((pool, kind.name, index), offering)
+            self._with_price((pool, kind.name, index), offering)
             for index, offering in enumerate(kind.offerings)
         )
         if any(new is not old for new, old in zip(offerings, kind.offerings, strict=True)):
             kind = msgspec.structs.replace(kind, offerings=offerings)
         taken = self._capacity.get((pool, kind.name), {})
         extra = {resource: overlay.capacity[resource] for resource, overlay in taken.items()}
-        return _enlarged(kind, extra) if extra else kind
+        return _enlarge(kind, extra) if extra else kind
 
-    def _repriced(self, key: _PriceKey, offering: Offering) -> Offering:
+    def _with_price(self, key: _PriceKey, offering: Offering) -> Offering:
         overlay = self._price.get(key)
         if overlay is None or overlay.price is None:
             return offering
-        price_nanousd = changed(offering.price_nanousd, overlay.price)
+        price_nanousd = changed_price(offering.price_nanousd, overlay.price)
         return msgspec.structs.replace(offering, price_nanousd=price_nanousd, is_overlaid=True)
 
 
@@ -248,7 +248,7 @@ def _price_keys(overlay: Overlay, reach: _Reach) -> list[_PriceKey]:
     return [(reach.pool, reach.type_name, index) for index in reach.offerings]
 
 
-def _enlarged(kind: InstanceType, extra: Mapping[str, int]) -> InstanceType:
+def _enlarge(kind: InstanceType, extra: Mapping[str, int]) -> InstanceType:
     """The type with more resources. Pods may use all of them; huge pages come out of memory."""
     capacity = {**kind.capacity, **extra}
     allocatable = {**kind.allocatable, **extra}

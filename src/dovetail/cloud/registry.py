@@ -49,7 +49,7 @@ def load(name: str) -> _Plugin[KubeT]:
         msg = f"provider {name!r} is installed more than once: {', '.join(sorted(entries))}"
         raise InputError(msg)
     (entry,) = entries.values()
-    return _loaded(entry)
+    return _load(entry)
 
 
 def plugins() -> tuple[_Plugin[KubeT], ...]:
@@ -112,7 +112,7 @@ def made(
     raise InputError(msg)
 
 
-def _loaded(entry: EntryPoint) -> _Plugin[KubeT]:
+def _load(entry: EntryPoint) -> _Plugin[KubeT]:
     try:
         plugin = entry.load()
     except Exception as error:  # whatever the package of somebody else raises

@@ -13,7 +13,7 @@ import msgspec
 
 from dovetail import api
 from dovetail.decide.lifecycle.step import Event, EventType
-from dovetail.decide.lifecycle.timing import shortened
+from dovetail.decide.lifecycle.timing import shorten
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Mirror, Notice, Present
 from dovetail.kube.seam import Reader, Ref
@@ -69,7 +69,7 @@ class WatchCache:
         if mirror is not None:
             mirror.put(raw)
 
-    def mirrored(self, kind: api.Kind, mirror: Mirror) -> None:
+    def add_mirror(self, kind: api.Kind, mirror: Mirror) -> None:
         """From this mirror comes what is known of a kind."""
         self._mirrors[kind.name] = mirror
 
@@ -202,5 +202,5 @@ async def read_again(kube: Reader, cache: WatchCache, kind: api.Kind, name: str)
 
 def unreadable_event(kind: str, meta: api.ObjectMeta, problem: object) -> Event:
     """An object makes no sense and is left alone."""
-    message = shortened(f"{problem}")
+    message = shorten(f"{problem}")
     return Event(kind, meta.name, UNREADABLE, message, type=EventType.WARNING, uid=meta.uid)

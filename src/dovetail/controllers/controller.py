@@ -154,8 +154,8 @@ class Controller:
 
     def _let_nodes_empty(self, plan: Plan) -> None:
         """Nodes that are to empty by themselves: new pods keep off, and theirs go first."""
-        self._soft_taints.decided(plan.discouraged)
-        self._deletion_costs.decided(plan.yielding)
+        self._soft_taints.want(plan.discouraged)
+        self._deletion_costs.want(plan.yielding)
 
     async def _disrupt(self, disrupt: Disrupt, pools: tuple[NodePool, ...]) -> bool:
         """Take nodes away: at once those that a pool does not want any more, others with care."""
@@ -266,7 +266,7 @@ class Controller:
 
     def _wake_for(self, touched: Touched) -> None:
         if self._is_leading:
-            self._decisions.touched(touched)
+            self._decisions.touch(touched)
 
     async def _steer(self, claim: api.NodeClaim, node: api.Node) -> None:
         """Tell kube-scheduler who is meant for a node that is about to join: nobody may come to it
@@ -290,5 +290,5 @@ def _gates(setup: Setup) -> CatalogueGates:
 
 def _node_classes(dependencies: Dependencies) -> tuple[api.Kind, ...]:
     named = ((kind.group, kind.kind) for kind in dependencies.cloud.supported_node_classes)
-    known = api.extended(dependencies.extensions)
+    known = api.all_kinds(dependencies.extensions)
     return tuple(known[key] for key in named if key in known)

@@ -60,7 +60,7 @@ Listener = Callable[[Notice], None]
 Failed = Callable[[str, Exception], None]  # which object was told of, and what came of that
 
 
-def _raised(_about: str, error: Exception) -> None:
+def _raise(_about: str, error: Exception) -> None:
     raise error
 
 
@@ -90,14 +90,14 @@ class Feed:
     ) -> None:
         self.cache = cache
         self._touched = touched
-        self.failed: Failed = _raised
+        self.failed: Failed = _raise
         self._listeners: list[tuple[Listener, frozenset[str] | None]] = []
         self._problems: dict[str, str] = {}
         intake = Intake()
         self._mirrors: dict[str, Mirror] = {}
         for kind in kinds:
             mirror = Mirror(kube, Scope(kind), tell=self._hear, intake=intake, pace=pace)
-            cache.mirrored(kind, mirror)
+            cache.add_mirror(kind, mirror)
             self._mirrors[kind.name] = mirror
         self._mirrors[POD.name].keep = _Places().slim
 
@@ -125,7 +125,7 @@ class Feed:
             if not kind or name == kind:
                 await mirror.wait_in_sync()
 
-    def unsynced(self) -> tuple[str, ...]:
+    def unsynced_kinds(self) -> tuple[str, ...]:
         """Kinds that have not been listed yet, each with what is in the way if anything is."""
         return tuple(
             f"{name}: {self._problems.get(name, 'not listed yet')}"
@@ -133,7 +133,7 @@ class Feed:
             if not mirror.is_in_sync
         )
 
-    def missing(self) -> tuple[str, ...]:
+    def missing_kinds(self) -> tuple[str, ...]:
         """Kinds that the cluster does not know or does not show us, and what it said."""
         return tuple(f"{name}: {problem}" for name, problem in sorted(self._problems.items()))
 

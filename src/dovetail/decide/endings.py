@@ -83,7 +83,7 @@ def due_moments(snapshot: Snapshot) -> Iterator[datetime]:
             yield moment
 
 
-def doomed(endings: Iterable[InstanceEnding], nodes: Iterable[Node]) -> frozenset[str]:
+def ending_nodes(endings: Iterable[InstanceEnding], nodes: Iterable[Node]) -> frozenset[str]:
     """The nodes, by name, that go at an instant that is known, whatever protects their pods."""
     ending = {ending.provider_id for ending in endings if ending.at is not None or ending.is_forced}
     if not ending:

@@ -18,7 +18,7 @@ from dovetail.decide.sieve import sift
 from dovetail.decide.sieve.room import amounts
 from dovetail.decide.sieve.state import Ask, Bench, Finding, Waiver
 from dovetail.decide.sieve.typesets import Bits
-from dovetail.decide.sieve.wishes import spoken, without
+from dovetail.decide.sieve.wishes import needs_text, without
 from dovetail.model.resources import CPU, NODES
 from dovetail.model.verdict import Reason
 from dovetail.units import quantity
@@ -195,7 +195,7 @@ def _no_offering(case: PodCase) -> Change:
 
 def _volume_topology(case: PodCase) -> Change:
     return case.change(
-        f"let NodePool {case.pool} launch where the volumes are ({spoken(case.finding.said)})"
+        f"let NodePool {case.pool} launch where the volumes are ({needs_text(case.finding.said)})"
     )
 
 
@@ -218,7 +218,7 @@ def _node_affinity(case: PodCase) -> Change:
     by_value = case.bench.shelf.table.index(key).by_value
     launchable = [value for value in asked if value in by_value]
     if launchable or not values:
-        shown = ", ".join(launchable) or spoken(case.finding.said)
+        shown = ", ".join(launchable) or needs_text(case.finding.said)
         return case.change(f"allow {key} {shown} in NodePool {case.pool}")
     return case.change(f"choose {key} among {', '.join(values[:5])}")
 
@@ -236,7 +236,7 @@ def _absent_label(case: PodCase) -> Change:
 
 def _limits(case: PodCase) -> Change:
     limits, remaining = case.bench.shelf.pool.limits, case.bench.remaining
-    lacking = _lacking(case)
+    lacking = _least_limits(case)
     raised = [
         f"limits.{name} of NodePool {case.pool} from {quantity.render(name, limits[name])} to "
         f"{quantity.render(name, limits[name] - remaining[name] + needed)}"
@@ -245,7 +245,7 @@ def _limits(case: PodCase) -> Change:
     return case.change(f"raise {' and '.join(raised)}")
 
 
-def _lacking(case: PodCase) -> dict[str, int]:
+def _least_limits(case: PodCase) -> dict[str, int]:
     """What a node must be allowed to have, by limited resource: the least that is enough."""
     remaining, left = case.bench.remaining, case.finding.left
     table = case.bench.shelf.table
@@ -296,7 +296,7 @@ def _wider_labels(case: PodCase, short: list[tuple[str, int]]) -> Change | None:
             continue
         requirements = next(wish[key] for wish in case.ask.wishes if key in wish)
         values = ", ".join(sorted(requirements[0].values)) if not requirements[0].complement else ""
-        named = f"zone {values}" if key == labels.ZONE and values else spoken(requirements)
+        named = f"zone {values}" if key == labels.ZONE and values else needs_text(requirements)
         text = f"{named} has no offering that fits {amounts(short)}: allow others"
         return case.change(text, waiver=waiver)
     return None
@@ -306,12 +306,12 @@ def _wider_pool(case: PodCase, short: list[tuple[str, int]]) -> Change | None:
     """A type that would do but that the pool does not admit."""
     shelf = case.bench.shelf
     table = shelf.table
-    mask = table.folded(table.rows()) & ~shelf.admitted
+    mask = table.types_of(table.rows()) & ~shelf.admitted
     for name, amount in case.ask.requests:
         mask &= table.free(name, shelf.overhead).at_least(amount)
     for key, requirements in without(case.ask.wishes[0], case.waived.keys).items():
-        mask &= table.index(key).having(requirements) | (
-            shelf.admitting(key, requirements) & table.index(key).absent
+        mask &= table.index(key).rows_with(requirements) | (
+            shelf.types_admitting(key, requirements) & table.index(key).absent
         )
     if not mask:
         return None

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, Generic, TypeVar
 
-from dovetail.decide.nodes import recalled
+from dovetail.decide.nodes import with_memory
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import DisruptionBudget
 from dovetail.model.topology import LabelSelector
@@ -45,7 +45,7 @@ class Selectors(Generic[T]):
         for value in first.values:
             self._by_label.setdefault((first.key, value), []).append((number, rest, item))
 
-    def matching(self, labels_by_key: Mapping[str, str]) -> list[T]:
+    def matches(self, labels_by_key: Mapping[str, str]) -> list[T]:
         """The things whose selector means an object with these labels."""
         likely = list(self._others)
         for key in self._keys:
@@ -60,15 +60,15 @@ class Selectors(Generic[T]):
         return [item for _, _, item in matches]
 
 
-def selecting(pod: Pod, budgets: tuple[DisruptionBudget, ...]) -> tuple[DisruptionBudget, ...]:
+def pdbs_of(pod: Pod, budgets: tuple[DisruptionBudget, ...]) -> tuple[DisruptionBudget, ...]:
     """The budgets that are about this pod, by name."""
     selectors = _by_namespace(budgets).get(pod.namespace)
-    return tuple(selectors.matching(pod.labels)) if selectors is not None else _NONE
+    return tuple(selectors.matches(pod.labels)) if selectors is not None else _NONE
 
 
 def is_kept_for_ever(pod: Pod, budgets: tuple[DisruptionBudget, ...]) -> bool:
     """Whether the pod cannot be evicted at all: two budgets, or one that never allows it."""
-    about = [budget for budget in selecting(pod, budgets) if not lets_unhealthy_go(budget, pod)]
+    about = [budget for budget in pdbs_of(pod, budgets) if not lets_unhealthy_go(budget, pod)]
     return len(about) > 1 or any(never_allows(budget) for budget in about)
 
 
@@ -93,7 +93,7 @@ def share(stated: str, n_all: int) -> int:
     return int(percent) if percent == stated else -(-n_all * int(percent) // 100)
 
 
-@recalled
+@with_memory
 def _by_namespace(
     budgets: tuple[DisruptionBudget, ...],
 ) -> Mapping[str, Selectors[DisruptionBudget]]:

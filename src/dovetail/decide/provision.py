@@ -15,10 +15,10 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.candidates import Waiting, waiting
+from dovetail.decide.candidates import Waiting, pending_pods
 from dovetail.decide.endings import losing_their_node
 from dovetail.decide.first_places import first_places
-from dovetail.decide.nodes import recalled, usable
+from dovetail.decide.nodes import usable, with_memory
 from dovetail.decide.pools import RefusedPool, eligible_pools, remaining_limits, running_price
 from dovetail.decide.reasons import Context, explain_refused, explain_unplaced
 from dovetail.decide.spread import with_default_spread
@@ -40,7 +40,7 @@ _OTHER: Final = "other"  # a value for a label that must have one, whichever
 
 def provision(snapshot: Snapshot, now: datetime) -> Plan:
     """Give every waiting pod a place: on a node there is, or on a new one; or say why not."""
-    queue = waiting(snapshot, now)
+    queue = pending_pods(snapshot, now)
     if not queue.pods:
         return _idle(snapshot, queue)
     volumes, unusable = volumes_by_pod(queue.pods, snapshot)
@@ -87,7 +87,7 @@ def _puzzle(
     pods = with_default_spread(ready, snapshot)
     pools, refused_pools = eligible_pools(snapshot)
     nodes = usable(snapshot)
-    bound = _bound(snapshot, nodes, queue.reserved, {pod.key for pod in pods if pod.node_name})
+    bound = _bound_pods(snapshot, nodes, queue.reserved, {pod.key for pod in pods if pod.node_name})
     with_claims = (pod for pod in bound if pod.claim_names)
     puzzle = Puzzle(
         pods=pods,
@@ -135,7 +135,7 @@ def _cost(snapshot: Snapshot, solution: Solution) -> Cost:
     )
 
 
-def _bound(
+def _bound_pods(
     snapshot: Snapshot, nodes: Iterable[Node], reserved: Iterable[Pod], moving: set[str]
 ) -> tuple[Pod, ...]:
     """The pods that hold room on usable nodes."""
@@ -218,7 +218,7 @@ def _free_name(pool: str, revision: int, counters: Counter[str], taken: set[str]
             return name
 
 
-@recalled
+@with_memory
 def _names(nodes: tuple[Node, ...]) -> frozenset[str]:
     return frozenset(name for node in nodes for name in (node.name, node.node_claim))
 

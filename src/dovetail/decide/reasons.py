@@ -23,7 +23,7 @@ from dovetail.model.pod import DaemonSet, Pod
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement
-from dovetail.model.topology import NodeTerm, PodTerm, narrowed
+from dovetail.model.topology import NodeTerm, PodTerm, narrow
 from dovetail.model.verdict import PoolReason, Problem, Reason, Unschedulable
 from dovetail.model.volumes import NO_VOLUMES, PodVolumes
 
@@ -239,7 +239,7 @@ class Gathering:
         )
 
     def _is_lonely(self, pod: Pod, term: PodTerm) -> bool:
-        selector = narrowed(
+        selector = narrow(
             term.selector,
             pod.labels,
             match=term.match_label_keys,

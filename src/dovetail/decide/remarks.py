@@ -11,7 +11,7 @@ from typing import Final
 from dovetail import labels
 from dovetail.decide.disrupt.budgets import allowances
 from dovetail.decide.lifecycle.step import Event, EventType
-from dovetail.decide.nodes import census, recalled
+from dovetail.decide.nodes import census, with_memory
 from dovetail.decide.pools import eligible_pools, pools_by_name
 from dovetail.model.instance import InstanceType
 from dovetail.model.plan import DisruptionReason
@@ -29,7 +29,7 @@ _TOLD_FOR: Final = timedelta(minutes=1)
 def pool_events(snapshot: Snapshot, now: datetime) -> Iterator[Event]:
     """What users should know of their pools."""
     is_strict = snapshot.policy.min_values_policy == MinValuesPolicy.STRICT
-    reasons = _wanting(snapshot.node_pools, snapshot.instance_types)
+    reasons = _problems_by_pool(snapshot.node_pools, snapshot.instance_types)
     for pool in eligible_pools(snapshot)[0]:
         nothing_fits, too_few = reasons[pool.name]
         message = nothing_fits or (too_few if is_strict else "")
@@ -70,8 +70,8 @@ def _would_rather_be_apart(spec: PodSpec) -> bool:
     return bool(spec.preferred_anti_affinity) or any(not spread.is_hard for spread in spec.spread)
 
 
-@recalled
-def _wanting(
+@with_memory
+def _problems_by_pool(
     pools: tuple[NodePool, ...], types_by_pool: Mapping[str, tuple[InstanceType, ...]]
 ) -> Mapping[str, tuple[str, str]]:
     """For each pool that nothing fits it, if so, and that too little does for its minValues."""

@@ -88,10 +88,10 @@ class _Claims:
         if claim.is_lost:
             return _unusable(claim_id, "has lost its volume", "restore its volume")
         if claim.volume_name:
-            return self._bound(claim_id, claim)
+            return self._bound_needs(claim_id, claim)
         return self._unbound(claim_id, claim)
 
-    def _bound(self, claim_id: str, claim: VolumeClaim) -> _ClaimNeeds | Problem:
+    def _bound_needs(self, claim_id: str, claim: VolumeClaim) -> _ClaimNeeds | Problem:
         volume = self._snapshot.volumes.get(claim.volume_name)
         if volume is None:
             message = say(Reason.VOLUME_NOT_FOUND, volume=claim.volume_name, claim=claim_id)

@@ -98,7 +98,7 @@ class Manifests(msgspec.Struct, frozen=True):
         return tuple(manifest.object for manifest in self.manifests)
 
     @property
-    def placed(self) -> tuple[tuple[str, api.Object], ...]:
+    def by_origin(self) -> tuple[tuple[str, api.Object], ...]:
         """The objects, each with where it stood."""
         return tuple((str(manifest.origin), manifest.object) for manifest in self.manifests)
 
@@ -151,7 +151,7 @@ class _Reader:
         self._report = report
         self._is_strict = is_strict
         self._extensions = extensions
-        self._kinds = api.extended(extensions)
+        self._kinds = api.all_kinds(extensions)
         self._manifests: list[Manifest] = []
         self._scenarios: list[ScenarioFile] = []
         self._skipped: dict[str, int] = {}
@@ -173,7 +173,7 @@ class _Reader:
         return self.result()
 
     def result(self) -> Manifests:
-        for origin, tree, data in self._older.converted(self._report):
+        for origin, tree, data in self._older.convert(self._report):
             try:
                 self._admit_kind(origin, str(tree["apiVersion"]), str(tree["kind"]), data)
             except api.DecodeError as error:

@@ -57,7 +57,7 @@ class OlderObjects(Generic[OriginT]):
         self._aside.append((origin, as_fields(msgspec.json.decode(data)) | typed, data))
         return True
 
-    def converted(
+    def convert(
         self, report: Callable[[InputError], None]
     ) -> Iterator[tuple[OriginT, Fields, bytes]]:
         """Every object that was set aside as one of v1, and its JSON, without those of errors."""

@@ -177,8 +177,8 @@ class Intake:
             conditions=self._conditions.equal(hash(conditions), conditions),
             nominated_node_name=self._text(status.nominated_node_name),
             start_time=self._instant(status.start_time),
-            container_statuses=self._given(status.container_statuses),
-            init_container_statuses=self._given(status.init_container_statuses),
+            container_statuses=self._shared_statuses(status.container_statuses),
+            init_container_statuses=self._shared_statuses(status.init_container_statuses),
         )
 
     def _condition(self, condition: api.Condition) -> api.Condition:
@@ -191,7 +191,9 @@ class Intake:
             observed_generation=condition.observed_generation,
         )
 
-    def _given(self, statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
+    def _shared_statuses(
+        self, statuses: tuple[ContainerStatus, ...]
+    ) -> tuple[ContainerStatus, ...]:
         if not statuses:
             return ()
         told = tuple(item for item in statuses if item.allocated_resources or item.resources)

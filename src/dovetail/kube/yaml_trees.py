@@ -113,7 +113,7 @@ class _Open:
         self.is_merge = False  # whether the key is an unquoted <<
         self.merged: list[dict[str, api.Tree]] = []
 
-    def closed(self) -> api.Tree:
+    def close(self) -> api.Tree:
         """What it came to. Merged mappings fill in only what is not there, the first one first."""
         if not self.is_mapping:
             return self.items
@@ -208,7 +208,7 @@ class _Builder:
 
     def _close(self, event: Event) -> None:
         frame = self._stack.pop()
-        value = frame.closed()
+        value = frame.close()
         if frame.anchor:
             self._opened.discard(frame.anchor)
             self._anchored[frame.anchor] = (value, self._n_values - frame.n_before + 1)

@@ -24,12 +24,12 @@ class Asking:
 
     async def explain(self, name: str) -> Explanation:
         """Why one object is as it is. Raises InputError."""
-        return await asyncio.to_thread(self._explained, name, self._recent.still())
+        return await asyncio.to_thread(self._answer, name, self._recent.still())
 
-    def _explained(self, name: str, recent: RecentDecisions) -> Explanation:
+    def _answer(self, name: str, recent: RecentDecisions) -> Explanation:
         asked, lookout = subject(name), self._lookout
         try:
-            return explain(asked, recent, None, _ignored)
+            return explain(asked, recent, None, _ignore)
         except InputError:
             if lookout.now is None:
                 raise
@@ -37,5 +37,5 @@ class Asking:
             return answer(item, lookout.snapshot, lookout.plan, lookout.now)
 
 
-def _ignored(_progress: str) -> None:
+def _ignore(_progress: str) -> None:
     """Nobody waits for long."""

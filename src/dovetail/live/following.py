@@ -107,13 +107,13 @@ class Following:
                 msg = f"cannot read {name}s: {error}"
                 raise InputError(msg)
 
-    def hidden(self) -> tuple[str, ...]:
+    def hidden_kinds(self) -> tuple[str, ...]:
         """Kinds that we may not read, and that therefore count as empty."""
         return tuple(sorted(name for name in self._refused if name not in _NEEDED))
 
     def catalogues(self) -> tuple[str, ...]:
         """The names of all catalogues that prices came from."""
-        return self._offline.used
+        return self._offline.used_names
 
     def trouble(self) -> str:
         """Why the cluster cannot be followed just now; empty if it can."""
@@ -139,7 +139,7 @@ class Following:
         pooled = []
         for pool in pools:
             in_kind = in_use.get(pool.node_class.kind, ())
-            name = self._chosen or self._offline.fitting(pool, in_kind)
+            name = self._chosen or self._offline.best_name(pool, in_kind)
             pooled.append(PooledTypes(pool, self._offline.by_name(name)))
         overlays = [overlay(item) for item in self._overlays.values() if not api.problems(item)]
         return apply_to_pools(pooled, overlays)[0]
@@ -240,6 +240,6 @@ def sight(whose: Whose) -> Sighting:
     async def look(following: Following) -> Sighting:
         now = SystemClock().now()
         snapshot = following.snapshot(now)
-        return Sighting(snapshot, now, following.catalogues(), following.hidden())
+        return Sighting(snapshot, now, following.catalogues(), following.hidden_kinds())
 
     return asyncio.run(follow(whose, look, lambda: None))

@@ -128,7 +128,7 @@ class Means(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def provided(
+async def provide(
     plugin: ProviderPlugin[Kube, msgspec.Struct],
     means: Means,
     settings: msgspec.Struct | None = None,

@@ -29,7 +29,7 @@ from dovetail.live.providing import Provided
 from dovetail.model.backoff import Chance
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.observe.cloud import measured
+from dovetail.observe.cloud import measure
 from dovetail.observe.decisions import DecisionMeters
 from dovetail.observe.events import Recorder
 from dovetail.observe.journal.segments import Bounds
@@ -74,18 +74,18 @@ class Replica:
         self._workers = workers_of(provided.cloud)
         self._meters = Meters(node_class_labels=_node_class_labels(provided.cloud))
         self._meters.tell_build(version=version("dovetail"), commit="")
-        self._cloud = measured(provided.cloud, self._meters, outside.timer)
+        self._cloud = measure(provided.cloud, self._meters, outside.timer)
         self._kube = MeteredKube(kube, self._meters, outside.timer)
         self._recorder = Recorder(
             self._kube,
             outside.clock,
             outside.timer,
             log=outside.log,
-            kinds=api.extended(self._extensions),
+            kinds=api.all_kinds(self._extensions),
         )
         self._onlooker = Onlooker(
             self._meters,
-            _ignored if settings.dry_run else self._recorder.tell,
+            _ignore if settings.dry_run else self._recorder.tell,
             outside.clock,
             is_enabled=not settings.disable_cluster_state_observability,
         )
@@ -98,7 +98,7 @@ class Replica:
         self._controller = Controller(self._means(), self._setup())
         self._controller.feed.subscribe(self._onlooker.hear_pods)
         provided.voice.connect(
-            _ignored if settings.dry_run else self._recorder.tell,
+            _ignore if settings.dry_run else self._recorder.tell,
             self._controller.announce,
             self._controller.catalogue.refresh,
         )
@@ -185,15 +185,15 @@ class Replica:
         waited = 0.0 if since is None else now - since
         self._meters.cluster_state_unsynced_time_seconds.set(waited)
 
-    def unsynced(self) -> tuple[str, ...]:
+    def unsynced_parts(self) -> tuple[str, ...]:
         """What is not known of the cluster yet; none when this replica could lead."""
-        return self._controller.feed.unsynced()
+        return self._controller.feed.unsynced_kinds()
 
     def background(self) -> tuple[Loop, ...]:
         """What goes on whether or not this replica leads."""
-        return (Loop("feed", self._controller.follow), Loop("sync", self._synced))
+        return (Loop("feed", self._controller.follow), Loop("sync", self._wait_for_sync))
 
-    async def _synced(self) -> None:
+    async def _wait_for_sync(self) -> None:
         async with asyncio.TaskGroup() as group:
             complaining = group.create_task(self._complain())
             await self._controller.feed.wait_in_sync()
@@ -208,7 +208,7 @@ class Replica:
         timer = self._outside.timer
         await timer.sleep(_PATIENT_SECONDS)
         while True:
-            missing = list(self._controller.feed.unsynced())
+            missing = list(self._controller.feed.unsynced_kinds())
             self._outside.log.error("cluster is not known yet", missing=missing)
             await timer.sleep(_COMPLAINT_SECONDS)
 
@@ -232,7 +232,7 @@ class Replica:
         self._is_leading = True
         await self._controller.take_over()
 
-    def leading(self) -> tuple[Loop, ...]:
+    def leader_loops(self) -> tuple[Loop, ...]:
         """What a leader does."""
         loops = [Loop(work.name, work.run) for work in self._controller.work()]
         if self._outside.settings.dry_run:
@@ -247,7 +247,7 @@ class Replica:
         outside = self._outside
         return Kubelets(self._kubelets_kube, outside.clock, outside.timer, chance=outside.chance)
 
-    async def finished(self, grace_seconds: float) -> None:
+    async def finish(self, grace_seconds: float) -> None:
         """End what was begun, if that does not take too long. A dry run says what it came to."""
         done = asyncio.Event()
 
@@ -267,7 +267,7 @@ class Replica:
             self._shadow.end(self._outside.clock.now())
 
 
-def _ignored(event: Event) -> None:
+def _ignore(event: Event) -> None:
     """Nothing is told where nothing may be written."""
 
 

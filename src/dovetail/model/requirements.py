@@ -226,7 +226,7 @@ class Requirements(Mapping[str, Requirement]):
             for key, value in by_key.items()
         )
 
-    def settled(self) -> dict[str, str]:
+    def single_values(self) -> dict[str, str]:
         """The labels for which just one value is left, by key."""
         return {
             item.key: value

@@ -28,7 +28,7 @@ def total(parts: Iterable[Resources]) -> dict[str, int]:
 
 
 def subtract(amounts: Resources, taken: Resources) -> dict[str, int]:
-    """What is left of `held`; names only in `taken` are ignored, results may be negative."""
+    """What is left of `amounts`; names only in `taken` are ignored, results may be negative."""
     return {name: amount - taken.get(name, 0) for name, amount in amounts.items()}
 
 

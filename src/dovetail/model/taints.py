@@ -73,7 +73,7 @@ def _compares(taint_value: str, operator: str, toleration_value: str) -> bool:
     return left > right if operator == TolerationOperator.GT else left < right
 
 
-def repelling(
+def repelling_taint(
     taints: Iterable[Taint], tolerations: Iterable[Toleration], *, soft: bool = False
 ) -> Taint | None:
     """The first taint that keeps the pod away; `soft` counts PreferNoSchedule too."""
@@ -88,7 +88,7 @@ def repelling(
 
 def tolerates(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> bool:
     """Whether no hard taint keeps the pod away."""
-    return repelling(taints, tolerations) is None
+    return repelling_taint(taints, tolerations) is None
 
 
 # Ours, on nodes that new pods should rather keep off. It counts as nobody's preference.

@@ -17,7 +17,7 @@ from dovetail.decide.lifecycle.pool import PoolView
 from dovetail.decide.lifecycle.step import Event
 from dovetail.model.claim import ClaimObject, NodeObject
 from dovetail.model.node import Condition
-from dovetail.observe.cluster_metrics import escaped, gauge, label_text, series
+from dovetail.observe.cluster_metrics import escape, gauge, label_text, series
 from dovetail.observe.meters import ConditionMeters, Meters, metric_label
 
 _COUNT: Final = "status_condition_count"
@@ -65,7 +65,7 @@ class ConditionMetrics:
         subject = Subject("NodePool", view.pool.name, view.pool.uid)
         self._see(Watched(subject, {}, view.conditions, deleting_at))
 
-    def gone(self, kind: str, name: str, now: datetime) -> None:
+    def forget(self, kind: str, name: str, now: datetime) -> None:
         """An object is there no more."""
         last = self._held[kind].pop(name, None)
         if last is None or last.deleting_at is None:
@@ -175,8 +175,8 @@ def _departures(name: str, items: Iterable[tuple[str, Watched]], now: datetime) 
 
 
 def _condition_text(condition: Condition) -> str:
-    kind, status = escaped(condition.type), escaped(condition.status)
-    return f'type="{kind}",status="{status}",reason="{escaped(condition.reason)}"'
+    kind, status = escape(condition.type), escape(condition.status)
+    return f'type="{kind}",status="{status}",reason="{escape(condition.reason)}"'
 
 
 class Subject(msgspec.Struct, frozen=True, gc=False):

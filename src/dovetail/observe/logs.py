@@ -33,12 +33,7 @@ class Level(IntEnum):
     ERROR = 3
 
 
-_LEVELS: Final = {
-    "": Level.INFO,
-    "debug": Level.DEBUG,
-    "info": Level.INFO,
-    "error": Level.ERROR,
-}
+_LEVELS: Final = {"": Level.INFO, "debug": Level.DEBUG, "info": Level.INFO, "error": Level.ERROR}
 _FIRST: Final = 100  # in each second, of each message
 _THEN_EVERY: Final = 100
 _PACKAGE: Final = Path(__file__).parents[1]

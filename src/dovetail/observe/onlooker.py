@@ -76,7 +76,7 @@ class Onlooker:
             case Present(object=api.Pod() as pod):
                 self._limits.see(pod)
             case Absent(object=api.Pod() as gone):
-                self._limits.gone(pod_key(gone))
+                self._limits.forget(pod_key(gone))
             case _:
                 pass
 
@@ -102,7 +102,7 @@ class Onlooker:
         placed = [pod for launch in plan.launches for pod in launch.pods]
         placed += [pod for nomination in plan.nominations for pod in nomination.pods]
         refused = [verdict.pod for verdict in plan.unschedulable]
-        self._times.decided(placed, refused, self._clock.now())
+        self._times.note_plan(placed, refused, self._clock.now())
 
     def text(self, snapshot: Snapshot) -> Iterator[str]:
         """Every gauge that follows from the cluster, in parts between which others may run."""
@@ -156,8 +156,8 @@ class Onlooker:
     def _absent(self, gone: api.Object) -> None:
         match gone:
             case api.Pod():
-                self._times.gone(pod_key(gone))
+                self._times.forget(pod_key(gone))
             case api.NodeClaim() | api.Node() | api.NodePool():
-                self._conditions.gone(gone.kind, gone.metadata.name, self._clock.now())
+                self._conditions.forget(gone.kind, gone.metadata.name, self._clock.now())
             case _:
                 pass

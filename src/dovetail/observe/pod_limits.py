@@ -60,13 +60,13 @@ class PodLimits:
         last = self._shares.get(key)
         if last is not None and last.node == node and last.amounts is amounts:
             return
-        self.gone(key)
+        self.forget(key)
         if amounts:
             is_daemon = any(owner.kind == "DaemonSet" for owner in pod.metadata.owner_references)
             self._shares[key] = share = _Share(node, amounts, is_daemon)
             self._add(share, 1)
 
-    def gone(self, key: str) -> None:
+    def forget(self, key: str) -> None:
         """A pod is there no more."""
         share = self._shares.pop(key, None)
         if share is not None:

@@ -19,7 +19,7 @@ from dovetail.decide.volumes import pod_volumes
 from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.requirements import Requirement
 from dovetail.model.snapshot import Snapshot
-from dovetail.model.topology import LabelSelector, NodePolicy, NodeTerm, PodTerm, Spread, narrowed
+from dovetail.model.topology import LabelSelector, NodePolicy, NodeTerm, PodTerm, Spread, narrow
 from dovetail.model.verdict import Problem
 
 FLEXIBLE: Final = "flexible"
@@ -113,7 +113,7 @@ class _Zones:
                 yield [Requirement(labels.ZONE, complement=True, values=frozenset(counts))]
 
     def _spread(self, pod: Pod, spread: Spread) -> Requirement:
-        selector = narrowed(spread.selector, pod.labels, match=spread.match_label_keys)
+        selector = narrow(spread.selector, pod.labels, match=spread.match_label_keys)
         counts = self._counts(frozenset({pod.namespace}), selector)
         own = int(selector.matches(pod.labels))
         zones = self._zones
@@ -185,7 +185,7 @@ class _Zones:
 
 
 def _narrow(pod: Pod, term: PodTerm) -> LabelSelector:
-    return narrowed(
+    return narrow(
         term.selector, pod.labels, match=term.match_label_keys, mismatch=term.mismatch_label_keys
     )
 

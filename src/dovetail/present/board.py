@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from dovetail.decide.disrupt.calendar import calendars
-from dovetail.decide.nodes import census, leaving
+from dovetail.decide.nodes import census, leaving_nodes
 from dovetail.decide.pools import Prices, price_of, prices
 from dovetail.model import resources
 from dovetail.model.node import Node
@@ -161,7 +161,7 @@ def node_state(node: Node, *, is_leaving: bool) -> NodeState:
 
 def node_boxes(snapshot: Snapshot) -> tuple[NodeBox, ...]:
     """Every node, in order."""
-    where, known, gone = census(snapshot.pods).by_node, prices(snapshot), leaving(snapshot)
+    where, known, gone = census(snapshot.pods).by_node, prices(snapshot), leaving_nodes(snapshot)
     return tuple(
         node_box(item, where.get(item.name, ()), known, is_leaving=item.name in gone)
         for item in sorted(snapshot.nodes, key=lambda node: node.name)

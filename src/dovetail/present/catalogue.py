@@ -41,7 +41,7 @@ class TypeRow(msgspec.Struct, frozen=True):
     zones: tuple[str, ...]
 
 
-def matching(types: Iterable[InstanceType], wanted: Wanted) -> tuple[InstanceType, ...]:
+def matches(types: Iterable[InstanceType], wanted: Wanted) -> tuple[InstanceType, ...]:
     """The types that were asked for, family by family, small to large."""
     instance_types = [instance_type for instance_type in types if _is_wanted(instance_type, wanted)]
     return tuple(

@@ -11,7 +11,7 @@ import msgspec
 from dovetail.model.snapshot import Snapshot
 from dovetail.present.cost import HOURS_PER_MONTH, HOW, By, CostRow, bills, rows
 from dovetail.present.plan import Json, instant
-from dovetail.present.table import counted, price
+from dovetail.present.table import plural, price
 from dovetail.units import money
 
 _CENT: Final = 10_000_000
@@ -99,10 +99,10 @@ def sentences(told: CostReport) -> Iterator[str]:
         yield "There is nothing to compare with: no pod runs on a node with a known price."
         return
     where = (
-        f"now on {counted(comparison.n_nodes, 'node')} for {price(comparison.paid_nanousd)} an hour"
+        f"now on {plural(comparison.n_nodes, 'node')} for {price(comparison.paid_nanousd)} an hour"
     )
     yield (
-        f"If the same {counted(comparison.n_pods, 'pod')}, {where}, were provisioned from scratch, "
+        f"If the same {plural(comparison.n_pods, 'pod')}, {where}, were provisioned from scratch, "
         f"Karpenter would pay {_against(comparison.reference_nanousd, comparison)}"
         f"{_left_out_text(comparison.n_reference_unplaced)}; Dovetail would pay "
         f"{_against(comparison.anew_nanousd, comparison)}"
@@ -126,7 +126,7 @@ def _against(theirs: int, comparison: Comparison) -> str:
 
 
 def _left_out_text(n_pods: int) -> str:
-    return f", with {counted(n_pods, 'pod')} unschedulable" if n_pods else ""
+    return f", with {plural(n_pods, 'pod')} unschedulable" if n_pods else ""
 
 
 # ------------------------------------------------------------------ as data

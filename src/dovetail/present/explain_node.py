@@ -25,8 +25,8 @@ from dovetail.present.explanation import (
     age,
     allowance_text,
     amounts,
-    coming,
     departure,
+    launches_text,
     saving_of,
 )
 from dovetail.present.plan import (
@@ -37,7 +37,7 @@ from dovetail.present.plan import (
     disruption_json,
     unschedulable_json,
 )
-from dovetail.present.table import Fill, counted, price, remedy
+from dovetail.present.table import Fill, plural, price, remedy
 from dovetail.units import money, quantity
 
 # Where this is in the way, nothing else matters.
@@ -155,7 +155,7 @@ def _outcome(case: _Found, without: Removal) -> Iterator[str]:
     fates = [fate(pod, without, case.snapshot, case.now) for pod in case.pods]
     n_held = fates.count(Fate.HELD)
     if n_held:
-        yield f"{counted(n_held, 'pod')} may not be disrupted, and are not counted here."
+        yield f"{plural(n_held, 'pod')} may not be disrupted, and are not counted here."
     if case.price_nanousd:
         yield f"{'Without them, that' if n_held else 'That'} {saving_of(without)}."
 
@@ -166,10 +166,11 @@ def _needs(without: Removal) -> Iterator[str]:
     n_new = sum(len(launch.pods) for launch in without.launches)
     if n_moved:
         where = ", ".join(place.node for place in without.places)
-        yield f"{counted(n_moved, 'pod')} would fit on existing nodes: {where}."
+        yield f"{plural(n_moved, 'pod')} would fit on existing nodes: {where}."
     if without.launches:
         paid = price(sum(launch.price_nanousd for launch in without.launches))
-        yield f"{counted(n_new, 'pod')} would need {coming(without.launches)}, for {paid} an hour."
+        new = launches_text(without.launches)
+        yield f"{plural(n_new, 'pod')} would need {new}, for {paid} an hour."
     if not n_moved and not n_new:
         yield "No pod that may be evicted would need another node."
 

@@ -43,7 +43,7 @@ def explain_pod(pod: Pod, snapshot: Snapshot, plan: Plan, now: datetime) -> Expl
     elif node is None:
         case = _unbound(pod, snapshot, plan, now)
     else:
-        case = _bound(pod, node, snapshot, plan, now)
+        case = _bound_pod(pod, node, snapshot, plan, now)
     return Explanation(
         title=f"pod/{pod.key}",
         facts=tuple(_facts(case)),
@@ -94,7 +94,7 @@ def _promised_node(pod: Pod, snapshot: Snapshot) -> str:
     return next((item.node for item in promises if item.pod_uid == pod.uid and pod.uid), "")
 
 
-def _bound(pod: Pod, node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> _Found:
+def _bound_pod(pod: Pod, node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> _Found:
     """What becomes of a pod that has its node."""
     without = removal(node, snapshot, plan, now)
     becomes = "" if without is None else fate(pod, without, snapshot, now)
@@ -105,14 +105,14 @@ def _bound(pod: Pod, node: Node, snapshot: Snapshot, plan: Plan, now: datetime) 
         message = f"which can be removed now, for reason {going.reason}{moves}"
         return _Found(pod, now, None, None, to, becomes, f"It runs on node {node.name}, {message}.")
     if without is None:
-        return _leaving(pod, node, snapshot, now)
+        return _leaving_pod(pod, node, snapshot, now)
     to = without.destination_by_pod.get(pod.key, "")
     kept = tuple(obstacle.message for obstacle in obstacles(node, snapshot, plan, now))
     verdict = f"It runs on node {node.name}, which stays."
     return _Found(pod, now, None, None, to, becomes, verdict, kept)
 
 
-def _leaving(pod: Pod, node: Node, snapshot: Snapshot, now: datetime) -> _Found:
+def _leaving_pod(pod: Pod, node: Node, snapshot: Snapshot, now: datetime) -> _Found:
     """What becomes of a pod whose node is on its way out already."""
     reasons = (item.reason for item in snapshot.ledger.disrupting if item.node == node.name)
     reason = next(reasons, "")

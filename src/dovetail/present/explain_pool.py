@@ -16,14 +16,14 @@ from dovetail.model.plan import DisruptionReason, Launch, Plan
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Problem
-from dovetail.present.explanation import Explanation, Section, age, allowance_text, coming
+from dovetail.present.explanation import Explanation, Section, age, allowance_text, launches_text
 from dovetail.present.plan import Json, amounts_json, claim_json
-from dovetail.present.table import counted, listing, price
+from dovetail.present.table import listing, plural, price
 from dovetail.units import duration, money, quantity
 
 
 class _Found(msgspec.Struct, frozen=True):
-    """All that was found out about a pool. `exhausted` are the limits of which nothing is left."""
+    """All that was found out about a pool. `used_up` are the limits of which nothing is left."""
 
     pool: NodePool
     snapshot: Snapshot
@@ -37,7 +37,7 @@ class _Found(msgspec.Struct, frozen=True):
     allowed: Mapping[DisruptionReason, Allowance]
 
     @property
-    def exhausted(self) -> tuple[str, ...]:
+    def used_up(self) -> tuple[str, ...]:
         """The limits that leave nothing."""
         return tuple(name for name, left in sorted(self.remaining.items()) if left <= 0)
 
@@ -72,9 +72,9 @@ def _facts(case: _Found) -> Iterator[tuple[str, str]]:
     pool = case.pool
     kind = "static" if pool.replicas is not None else f"weight {pool.weight}"
     n_types = len(case.snapshot.instance_types.get(pool.name, ()))
-    yield "NodePool", f"{kind}, {counted(n_types, 'instance type')} available"
+    yield "NodePool", f"{kind}, {plural(n_types, 'instance type')} available"
     paid = sum(case.price_by_node.values())
-    yield "nodes", f"{counted(len(case.nodes), 'node')} for {price(paid)} an hour"
+    yield "nodes", f"{plural(len(case.nodes), 'node')} for {price(paid)} an hour"
     yield "limits", ", ".join(_limits(case)) or "none"
     settled = pool.disruption.consolidate_after
     after = "never" if settled is None else f"after {duration.render(settled)}"
@@ -95,11 +95,11 @@ def _limits(case: _Found) -> Iterator[str]:
 def _verdict(case: _Found) -> str:
     if case.problem is not None:
         return f"It launches no nodes for pods. {case.problem.message}"
-    if case.exhausted:
+    if case.used_up:
         stated = ", ".join(_limits(case))
         return f"It launches no more nodes: its limits are reached ({stated})."
     if case.launches:
-        return f"It launches {coming(case.launches)} now."
+        return f"It launches {launches_text(case.launches)} now."
     return "It can launch nodes, and no pending pod needs one of its nodes now."
 
 
@@ -113,8 +113,8 @@ def _sections(case: _Found) -> Iterator[Section]:
         yield Section("Pods for which it cannot launch a node", lines)
     if case.problem is not None and case.problem.fix:
         yield Section("What would help", (f"- {case.problem.fix}",))
-    elif case.exhausted:
-        names = " and ".join(case.exhausted)
+    elif case.used_up:
+        names = " and ".join(case.used_up)
         fix = f"raise the limits of NodePool {case.pool.name} on {names}"
         yield Section("What would help", (f"- {fix}",))
 
@@ -165,10 +165,10 @@ def _data(case: _Found) -> Mapping[str, Json]:
         "nodePool": pool.name,
         "weight": pool.weight,
         "replicas": pool.replicas,
-        "mayLaunch": case.problem is None and not case.exhausted,
+        "mayLaunch": case.problem is None and not case.used_up,
         "problem": None if case.problem is None else case.problem.message,
         "limits": amounts_json(pool.limits) if pool.limits else {},
-        "exhausted": list(case.exhausted),
+        "exhausted": list(case.used_up),
         "pricePerHour": money.dollars(sum(case.price_by_node.values())),
         "nodes": [
             {

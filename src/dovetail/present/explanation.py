@@ -10,7 +10,7 @@ import msgspec
 
 from dovetail.model.plan import Disrupt, Launch
 from dovetail.present.plan import Json, instant
-from dovetail.present.table import counted, described, node_rows, price
+from dovetail.present.table import instance_text, node_rows, plural, price
 from dovetail.units import duration, quantity
 
 if TYPE_CHECKING:  # reading manifests needs no solver
@@ -24,7 +24,7 @@ _MINUTE = timedelta(minutes=1)
 def allowance_text(allowance: Allowance, which: str, reason: str = "") -> str:
     """How many nodes may go, by which budget, and until when that is so."""
     allowed = min(allowance.n_allowed, allowance.n_nodes)
-    text = f"{allowed} of {counted(allowance.n_nodes, 'node')}{reason}"
+    text = f"{allowed} of {plural(allowance.n_nodes, 'node')}{reason}"
     text += f" ({which})" if which else ""
     away = f", {allowance.n_disrupting} already unavailable" if allowance.n_disrupting else ""
     until = f", until {instant(allowance.changes_at)}" if allowance.changes_at else ""
@@ -75,10 +75,10 @@ def amounts(requests: Mapping[str, int]) -> str:
     return ", ".join(item for item in shown if not item.startswith("pods ")) or "nothing"
 
 
-def coming(launches: tuple[Launch, ...]) -> str:
+def launches_text(launches: tuple[Launch, ...]) -> str:
     """New nodes in a few words, with what they cost."""
     rows = node_rows(launches, {})
-    return ", ".join(f"{row.count} x {described(row)}" for row in rows)
+    return ", ".join(f"{row.count} x {instance_text(row)}" for row in rows)
 
 
 def saving_of(removal: Disrupt | Removal) -> str:
@@ -102,6 +102,8 @@ def departure(disrupt: Disrupt, name: str) -> str:
     """How a node goes, in a sentence."""
     others = [node for node in disrupt.nodes if node != name]
     along = f" together with {', '.join(others)}" if others else ""
-    instead = f"; {coming(disrupt.replacements)} is launched first" if disrupt.replacements else ""
+    instead = (
+        f"; {launches_text(disrupt.replacements)} is launched first" if disrupt.replacements else ""
+    )
     saved = saving_of(disrupt)
     return f"It can be removed now, for reason {disrupt.reason}{along}: that {saved}{instead}."

@@ -14,7 +14,7 @@ from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.present.board import NodeBox, Totals, node_boxes, totals, waiting_pods
 from dovetail.present.plan import Json, instant
-from dovetail.present.table import counted, listing
+from dovetail.present.table import listing, plural
 
 
 class SortKey(StrEnum):
@@ -60,16 +60,16 @@ _ORDER: Final[Mapping[SortKey, tuple[Callable[[NodeBox], tuple[float, str]], boo
     SortKey.PRICE: (lambda box: (box.price_per_hour, ""), True),
     SortKey.CPU: (lambda box: (percent(box.cpu), ""), True),
     SortKey.MEMORY: (lambda box: (percent(box.memory), ""), True),
-    SortKey.AGE: (lambda box: (_born(box), ""), False),
+    SortKey.AGE: (lambda box: (_created_at(box), ""), False),
     SortKey.POOL: (lambda box: (0.0, box.pool), False),
 }
 
 
-def _born(box: NodeBox) -> float:
+def _created_at(box: NodeBox) -> float:
     return inf if box.created_at is None else box.created_at.timestamp()
 
 
-def arranged(nodes: Sequence[NodeBox], wish: NodeListView) -> tuple[NodeBox, ...]:
+def arrange(nodes: Sequence[NodeBox], wish: NodeListView) -> tuple[NodeBox, ...]:
     """The nodes that are asked for, in the order that is; those that are equal by name."""
     words = wish.text.casefold().split()
     boxes = [node for node in nodes if _has(node, words)] if words else list(nodes)
@@ -105,14 +105,14 @@ def age(created_at: datetime | None, now: datetime) -> str:
     return f"{seconds}s"
 
 
-def unpriced(nodes: Sequence[NodeBox]) -> str:
+def unpriced_remark(nodes: Sequence[NodeBox]) -> str:
     """A remark on nodes of pools whose price nobody knows; empty if there are none."""
     lost = [node for node in nodes if node.pool and not node.price_per_hour]
     if not lost:
         return ""
     types = sorted({node_box.instance_type or "no type" for node_box in lost})
     return (
-        f"Price unknown for {counted(len(lost), 'node')} ({listing(types)}), counted as zero; "
+        f"Price unknown for {plural(len(lost), 'node')} ({listing(types)}), counted as zero; "
         "name the catalogue with --catalog."
     )
 

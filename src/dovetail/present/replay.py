@@ -47,7 +47,7 @@ class Replay(msgspec.Struct, frozen=True):
         return tuple(decision for decision in self.decisions if decision.differences)
 
 
-def replayed(recorded: Decision, plan: Plan, digest: str) -> ReplayedDecision:
+def compare(recorded: Decision, plan: Plan, digest: str) -> ReplayedDecision:
     """A decision against the plan that came of it now, whose certificate has this digest."""
     changes = list(differences(recorded.plan, plan))
     if recorded.certificate_digest != digest:

@@ -13,7 +13,7 @@ from dovetail.model.plan import Cost, Disrupt, FrontierPoint, Launch, Nominate, 
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, PoolReason, Unschedulable
 from dovetail.present.bound import BoundIs, closeness
-from dovetail.present.plan import Json, destinations, housed, instant
+from dovetail.present.plan import Json, destinations, instant, with_pods
 from dovetail.units import money
 
 _NANO: Final = 1_000_000_000
@@ -101,7 +101,7 @@ class PlanTable(msgspec.Struct, frozen=True):
 
 def plan_table(plan: Plan, snapshot: Snapshot, staying: Sequence[Blocked] = ()) -> PlanTable:
     """The plan as a person reads it, and why these nodes stay."""
-    plan = housed(plan, snapshot)
+    plan = with_pods(plan, snapshot)
     return PlanTable(
         nodes=node_rows(plan.launches, _allocatable_by_type(snapshot)),
         existing=tuple(_existing_row(nomination) for nomination in plan.nominations),
@@ -174,7 +174,7 @@ def _existing_row(nomination: Nominate) -> ExistingRow:
 
 def _disruption_row(disruption: Disrupt) -> DisruptionRow:
     rows = node_rows(disruption.replacements, {})
-    replacements = ", ".join(f"{row.count} x {described(row)}" for row in rows)
+    replacements = ", ".join(f"{row.count} x {instance_text(row)}" for row in rows)
     return DisruptionRow(
         reason=disruption.reason,
         nodes=listing(disruption.nodes),
@@ -218,7 +218,7 @@ def remedy(blocked: Blocked) -> str:
     )
 
 
-def described(row: NodeRow) -> str:
+def instance_text(row: NodeRow) -> str:
     """Type, capacity type and zone, as one says it."""
     return f"{row.instance_type} {row.capacity_type} {row.zone}"
 
@@ -244,7 +244,7 @@ def _waiting_row(group: Sequence[Unschedulable]) -> WaitingRow:
 
 
 def _reason(reason: PoolReason) -> str:
-    left = f"{counted(reason.instance_types_left, 'instance type')} left before"
+    left = f"{plural(reason.instance_types_left, 'instance type')} left before"
     return f"{reason.node_pool}: {reason.message.rstrip('.')} ({reason.reason}, {left})"
 
 
@@ -253,9 +253,9 @@ def totals(plan: Plan, snapshot: Snapshot) -> tuple[str, ...]:
     n_new = sum(len(launch.pods) for launch in plan.launches)
     n_existing = sum(len(nomination.pods) for nomination in plan.nominations)
     parts = (
-        f"{counted(len(plan.launches), 'new node')} for {counted(n_new, 'pod')}",
-        f"{counted(n_existing, 'pod')} on existing nodes",
-        f"{counted(len(plan.unschedulable), 'pod')} unschedulable.",
+        f"{plural(len(plan.launches), 'new node')} for {plural(n_new, 'pod')}",
+        f"{plural(n_existing, 'pod')} on existing nodes",
+        f"{plural(len(plan.unschedulable), 'pod')} unschedulable.",
     )
     lines = [", ".join(parts)]
     if plan.launches:
@@ -305,7 +305,7 @@ def gibibytes(amount: int) -> str:
     return f"{tenths // 10:,}.{tenths % 10}Gi"
 
 
-def counted(count: int, noun: str) -> str:
+def plural(count: int, noun: str) -> str:
     """`1 pod`, `2 pods`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 

@@ -14,7 +14,7 @@ import msgspec
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
 from dovetail.model.taints import tolerates
-from dovetail.model.topology import NodePolicy, PodTerm, Spread, narrowed
+from dovetail.model.topology import NodePolicy, PodTerm, Spread, narrow
 from dovetail.sim.filters import wants
 from dovetail.sim.rooms import Breed, Rooms
 
@@ -167,7 +167,7 @@ def spread_selects(spread: Spread, owner: Pod, other: Pod) -> bool:
     """Whether the other pod counts for the owner's constraint."""
     if other.namespace != owner.namespace or other.deleting_at is not None:
         return False
-    return narrowed(spread.selector, owner.labels, match=spread.match_label_keys).matches(
+    return narrow(spread.selector, owner.labels, match=spread.match_label_keys).matches(
         other.labels
     )
 
@@ -176,7 +176,7 @@ def term_selects(term: PodTerm, owner: Pod, other: Pod, namespaces: Namespaces) 
     """Whether the term, in the hands of its owner, means the other pod."""
     if not _reaches(term, owner, other, namespaces):
         return False
-    selector = narrowed(
+    selector = narrow(
         term.selector, owner.labels, match=term.match_label_keys, mismatch=term.mismatch_label_keys
     )
     return selector.matches(other.labels)

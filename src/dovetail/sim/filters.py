@@ -13,7 +13,7 @@ import msgspec
 
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod, PodSpec
-from dovetail.model.taints import Taint, repelling
+from dovetail.model.taints import Taint, repelling_taint
 from dovetail.model.volumes import NO_VOLUMES, PodVolumes
 
 UNSCHEDULABLE: Final = Taint("node.kubernetes.io/unschedulable")
@@ -38,13 +38,13 @@ def objection(question: Question) -> str:
 
 def _cordon(question: Question) -> str:
     cordoned = question.node.is_unschedulable
-    if cordoned and repelling([UNSCHEDULABLE], question.pod.spec.tolerations):
+    if cordoned and repelling_taint([UNSCHEDULABLE], question.pod.spec.tolerations):
         return "node(s) were unschedulable"
     return ""
 
 
 def _taints(question: Question) -> str:
-    taint = repelling(question.node.taints, question.pod.spec.tolerations)
+    taint = repelling_taint(question.node.taints, question.pod.spec.tolerations)
     return "" if taint is None else f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
 
 

@@ -25,7 +25,7 @@ from dovetail.kube.seam import Body, Deletion, Json, Kube, Patch, PatchType, Ref
 from dovetail.kube.typed import Intake
 from dovetail.model.backoff import Chance
 from dovetail.model.pod import TERMINAL_PHASES
-from dovetail.providers.kwok.store import FAKE, recorded
+from dovetail.providers.kwok.store import FAKE, recorded_machine
 from dovetail.sim import wire
 from dovetail.sim.wire import patient, tolerated
 from dovetail.units import duration
@@ -40,7 +40,7 @@ _N_TURNS: Final = 8
 
 def _is_kwok(node: api.Node) -> bool:
     """Whether the kwok provider made it: its record is there, and is its own."""
-    machine = recorded(node.metadata.annotations)
+    machine = recorded_machine(node.metadata.annotations)
     return machine is not None and machine.name == node.metadata.name
 
 

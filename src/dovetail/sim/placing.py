@@ -51,9 +51,9 @@ class Placing:
         if promised:
             promised.pop(pod.key, None)
 
-    def chosen(self, pod: Pod) -> str:
+    def choose(self, pod: Pod) -> str:
         """The node for a pod, or nothing if none will do."""
-        asked = self.storage.asked(pod) if pod.claim_names else NO_VOLUMES
+        asked = self.storage.needs_of(pod) if pod.claim_names else NO_VOLUMES
         if isinstance(asked, Problem):
             return ""
         company = Company(pod, self.rooms, self.namespaces)
@@ -69,7 +69,7 @@ class Placing:
 
     def objections(self, pod: Pod) -> str:
         """Why no node will do, as kube-scheduler says it."""
-        asked = self.storage.asked(pod)
+        asked = self.storage.needs_of(pod)
         if isinstance(asked, Problem):
             return asked.message
         company = Company(pod, self.rooms, self.namespaces)
@@ -105,7 +105,7 @@ class Placing:
             there=there,
             used=kept if promised else room.used,
             volumes=asked,
-            attached=self.storage.attached(there) if asked.attachments else {},
+            attached=self.storage.attached_claims(there) if asked.attachments else {},
         )
 
     def _promised_requests(self, pod: Pod, node_name: str) -> Mapping[str, int]:
@@ -199,7 +199,7 @@ def _soft_taints(choice: Choice) -> dict[str, float]:
     }
 
 
-def _crowding(choice: Choice) -> dict[str, float]:
+def _crowd_scores(choice: Choice) -> dict[str, float]:
     """How many pods that a soft constraint counts are in the node's domains."""
     if all(spread.is_hard for spread in choice.pod.spec.spread):
         return {}
@@ -242,6 +242,6 @@ _Score = Callable[[Choice], Mapping[str, float]]
 _SCORES: Final[tuple[tuple[int, _Score, bool], ...]] = (
     (3, _soft_taints, True),
     (2, _preferred_nodes, False),
-    (2, _crowding, True),
+    (2, _crowd_scores, True),
     (2, _liked_company, False),
 )

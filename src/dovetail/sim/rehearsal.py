@@ -57,7 +57,7 @@ class Rehearsed(msgspec.Struct, frozen=True):
 Build = Callable[[Manifests, str], Stage]
 
 
-def rehearsed(rehearsal: Rehearsal, build: Build, *, stdin: BinaryIO, tell: Tell) -> Rehearsed:
+def rehearse(rehearsal: Rehearsal, build: Build, *, stdin: BinaryIO, tell: Tell) -> Rehearsed:
     """Simulate it all. `build` makes a cluster of manifests and a catalogue. Raises InputError."""
     tell("reading scenarios")
     cases: list[Case] = []

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod, PodKey, PodSpec
 from dovetail.model.resources import CPU
-from dovetail.model.taints import repelling
+from dovetail.model.taints import repelling_taint
 from dovetail.sim.filters import UNSCHEDULABLE, wants
 
 _Likeness = tuple[object, ...]
@@ -43,9 +43,12 @@ class Room:
 
     def _is_fine(self, spec: PodSpec) -> bool:
         node = self._node
-        if node is None or repelling(node.taints, spec.tolerations) is not None:
+        if node is None or repelling_taint(node.taints, spec.tolerations) is not None:
             return False
-        if node.is_unschedulable and repelling((UNSCHEDULABLE,), spec.tolerations) is not None:
+        if (
+            node.is_unschedulable
+            and repelling_taint((UNSCHEDULABLE,), spec.tolerations) is not None
+        ):
             return False
         return wants(spec, node)
 
@@ -83,17 +86,17 @@ class Breed:
         self.n_by_node: dict[str, int] = {}
         self._answers: dict[tuple[int, int, str], tuple[object, object, bool]] = {}
 
-    def answer(self, key_object: object, whose: Pod, work_out: Callable[[], bool]) -> bool:
+    def answer(self, rule: object, whose: Pod, work_out: Callable[[], bool]) -> bool:
         """Whether something is so of these pods, which is the same for all pods like this one.
 
-        `what` must be an object that lives on, such as a constraint of a template.
+        `rule` must be an object that lives on, such as a constraint of a template.
         """
-        key = (id(key_object), id(whose.labels), whose.namespace)
+        key = (id(rule), id(whose.labels), whose.namespace)
         known = self._answers.get(key)
         if known is None:
             if len(self._answers) >= _MOST_ANSWERS:
                 self._answers.clear()
-            known = self._answers[key] = (key_object, whose.labels, work_out())
+            known = self._answers[key] = (rule, whose.labels, work_out())
         return known[2]
 
     def count(self, node_name: str, n_pods: int) -> None:
@@ -138,7 +141,7 @@ class Rooms:
     def put_pod(self, pod: Pod, node_name: str) -> None:
         """A pod is on that node, and nowhere else."""
         self.drop_pod(pod.key)
-        breed = self._breed(pod)
+        breed = self._breed_of(pod)
         breed.count(node_name, 1)
         self._places[pod.key] = (node_name, breed)
         self._room(node_name).put(pod)
@@ -204,7 +207,7 @@ class Rooms:
             if room is not None and room.node is not None:
                 yield room.node, n_pods
 
-    def _breed(self, pod: Pod) -> Breed:
+    def _breed_of(self, pod: Pod) -> Breed:
         likeness = _likeness(pod)
         breed = self._breeds.get(likeness)
         if breed is None:

@@ -25,7 +25,7 @@ from dovetail.model.pod import Pod, PodKey
 from dovetail.sim import volumes, wire
 from dovetail.sim.placing import Placing
 from dovetail.sim.volumes import Storage
-from dovetail.state.nodes import attach_limits, observed
+from dovetail.state.nodes import attach_limits, node_of
 from dovetail.state.pods import listed_pod
 from dovetail.state.specs import Templates
 
@@ -143,7 +143,7 @@ class Scheduler:
         if name in self._nodes:
             csinode = self._limits.get(name)
             limits = attach_limits(csinode) if csinode is not None else {}
-            node = msgspec.structs.replace(observed(self._nodes[name]), attach_limits=limits)
+            node = msgspec.structs.replace(node_of(self._nodes[name]), attach_limits=limits)
             self._rooms.put_node(node)
 
     def _put_pod(self, wire_pod: api.Pod) -> None:
@@ -205,7 +205,7 @@ class Scheduler:
                 await self._tell(wire_pod, "SchedulingGated", why)
                 self._note(pod.key, revision)
                 return
-            chosen = self._placing.chosen(pod)
+            chosen = self._placing.choose(pod)
             if chosen:
                 await self._bind(pod, chosen)
                 return

@@ -48,15 +48,15 @@ class Storage:
             storage_classes={class_.metadata.name: storage_class(class_) for class_ in classes},
         )
 
-    def asked(self, pod: Pod) -> PodVolumes | Problem:
+    def needs_of(self, pod: Pod) -> PodVolumes | Problem:
         """What the pod's volumes ask of its node, or why they cannot be had."""
         return pod_volumes(pod, self._snapshot)
 
-    def attached(self, pods: Iterable[Pod]) -> Mapping[str, frozenset[str]]:
+    def attached_claims(self, pods: Iterable[Pod]) -> Mapping[str, frozenset[str]]:
         """The claims that pods on a node have attached there, by driver."""
         result: dict[str, frozenset[str]] = {}
         for pod in pods:
-            asked = self.asked(pod) if pod.claim_names else None
+            asked = self.needs_of(pod) if pod.claim_names else None
             if isinstance(asked, PodVolumes):
                 for driver, claims in asked.attachments:
                     result[driver] = result.get(driver, frozenset()).union(claims)

@@ -152,7 +152,7 @@ class Cluster:
             case LaunchStarted():
                 return self._begin(outcome)
             case LaunchDone():
-                self._fleet.launched(outcome.node_claim, outcome.at)
+                self._fleet.note_launch(outcome.node_claim, outcome.at)
                 return NOTHING
             case LaunchRefused():
                 self._fleet.fail(outcome.node_claim, outcome.at)

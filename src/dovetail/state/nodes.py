@@ -132,8 +132,8 @@ def nodes(
 ) -> tuple[Node, ...]:
     """Every node and every claim in flight, by name."""
     report = NodeReport(
-        seen={node.metadata.name: observed(node) for node in inventory.all(api.Node)},
-        ordered={claim.metadata.name: ordered(claim) for claim in inventory.all(api.NodeClaim)},
+        seen={node.metadata.name: node_of(node) for node in inventory.all(api.Node)},
+        ordered={claim.metadata.name: ordered_of(claim) for claim in inventory.all(api.NodeClaim)},
         attach_limits={csi.metadata.name: attach_limits(csi) for csi in inventory.all(api.CSINode)},
         types_by_pool=types_by_pool,
         is_live=is_live,
@@ -199,7 +199,7 @@ def _expected_node(node: Node, claim: Ordered, types: tuple[InstanceType, ...]) 
     )
 
 
-def observed(wire: api.Node) -> Node:
+def node_of(wire: api.Node) -> Node:
     """A node by its own word alone."""
     meta = wire.metadata
     own_labels = node_labels(meta.labels)
@@ -225,7 +225,7 @@ def observed(wire: api.Node) -> Node:
     )
 
 
-def ordered(claim: api.NodeClaim) -> Ordered:
+def ordered_of(claim: api.NodeClaim) -> Ordered:
     """A claim by its own word alone."""
     node = _in_flight(claim)
     # Once it says what it will have, nobody need guess from its types, which may be hundreds.
@@ -304,7 +304,7 @@ def claim_requirements(claim: api.NodeClaim) -> Requirements:
 
 def _claim_labels(claim: api.NodeClaim) -> dict[str, str]:
     """Labels that are certain: those of the claim, and requirements that leave one value."""
-    certain = claim_requirements(claim).settled()
+    certain = claim_requirements(claim).single_values()
     pools = [owner.name for owner in claim.metadata.owner_references if owner.kind == "NodePool"]
     owned = {labels.NODE_POOL: pools[0]} if pools else {}
     return {**owned, **certain, **node_labels(claim.metadata.labels)}

@@ -31,7 +31,7 @@ V = TypeVar("V")
 def claim_object(wire: api.NodeClaim) -> ClaimObject:
     """A NodeClaim. Raises InputError for what no API server that knows the kind would store."""
     meta, spec, status = wire.metadata, wire.spec, wire.status
-    with _naming(wire, "NodeClaim"):
+    with _name_errors(wire, "NodeClaim"):
         return ClaimObject(
             name=meta.name,
             uid=meta.uid,
@@ -66,7 +66,7 @@ def claim_object(wire: api.NodeClaim) -> ClaimObject:
 def node_object(wire: api.Node) -> NodeObject:
     """A Node. Raises InputError for what no API server would store."""
     meta, spec, status = wire.metadata, wire.spec, wire.status
-    with _naming(wire, "Node"):
+    with _name_errors(wire, "Node"):
         return NodeObject(
             name=meta.name,
             uid=meta.uid,
@@ -87,7 +87,7 @@ def node_object(wire: api.Node) -> NodeObject:
 def pool_view(wire: api.NodePool) -> PoolView:
     """A NodePool with its status; a spec that makes no sense is told in `pool.problems`."""
     meta, status = wire.metadata, wire.status
-    with _naming(wire, _POOL):
+    with _name_errors(wire, _POOL):
         return PoolView(
             pool=node_pool(wire),
             generation=meta.generation or 1,
@@ -151,7 +151,7 @@ def conditions(wire: Iterable[api.Condition]) -> tuple[Condition, ...]:
 
 
 @contextmanager
-def _naming(wire: api.Object, kind: str) -> Iterator[None]:
+def _name_errors(wire: api.Object, kind: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:

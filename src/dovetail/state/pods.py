@@ -30,7 +30,7 @@ def listed_pod(wire: api.Pod, templates: Templates) -> Pod:
     namespace = sys.intern(namespace_of(wire))
     asked = _settled_spec(wire)
     spec, problems = (
-        templates.admitted(asked, status) if meta.uid else templates.made(asked, namespace)
+        templates.admit(asked, status) if meta.uid else templates.make(asked, namespace)
     )
     node_name = sys.intern(wire.spec.node_name)
     chosen = _owner_reference(meta.owner_references)
@@ -95,7 +95,7 @@ def mould(
         annotations=template.metadata.annotations,
         volumes=template.spec.volumes,
         owner=Owner(kind, meta.name, meta.uid, workload.api_version) if kind else None,
-        judged=templates.made(template.spec, namespace),
+        judged=templates.make(template.spec, namespace),
         workload=meta,
     )
 

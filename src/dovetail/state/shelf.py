@@ -77,7 +77,7 @@ class Shelf(Generic[T, V]):
         if entry is not None and version and entry[0] == version:
             return False
         self.n_converted += 1
-        noun = self._converted(key, wire)
+        noun = self._try_convert(key, wire)
         if noun is None:
             return self._forget(key)
         if entry is not None and entry[1] == noun:
@@ -87,7 +87,7 @@ class Shelf(Generic[T, V]):
         self._touch(key)
         return True
 
-    def _converted(self, key: Key, wire: T) -> V | None:
+    def _try_convert(self, key: Key, wire: T) -> V | None:
         self.problems.pop(key, None)
         try:
             return self._convert(wire)

@@ -67,12 +67,12 @@ class Templates:
         """How many distinct parts of pods are remembered."""
         return len(self._held) + self.shared.n_held
 
-    def admitted(self, spec: api.PodSpec, status: api.core.PodStatus) -> Judged:
+    def admit(self, spec: api.PodSpec, status: api.core.PodStatus) -> Judged:
         """The spec of a pod that an API server has already filled in."""
         given = allocated_bytes(status)
         return self._judge((_content(spec), "", given), spec, status)
 
-    def made(self, spec: api.PodSpec, namespace: str) -> Judged:
+    def make(self, spec: api.PodSpec, namespace: str) -> Judged:
         """The spec of a pod yet to be made, with its namespace's defaults filled in."""
         own = namespace if namespace in self._defaults else ""
         return self._judge((_content(spec), own, b""), spec, _NO_STATUS)
@@ -108,12 +108,12 @@ class Templates:
     def _convert(self, spec: api.PodSpec, defaults: Defaults, status: api.core.PodStatus) -> Judged:
         self.n_converted += 1
         try:
-            return self._converted(spec, defaults, status)
+            return self._convert_spec(spec, defaults, status)
         except (ValueError, api.DecodeError) as error:
             # The border checks files; what comes from elsewhere must not stop the rest.
             return PodSpec(requests={"pods": 1}), (Problem(Reason.INVALID_POD, str(error)),)
 
-    def _converted(
+    def _convert_spec(
         self, spec: api.PodSpec, defaults: Defaults, status: api.core.PodStatus
     ) -> Judged:
         parts = spec.parts()
@@ -293,11 +293,11 @@ class Priorities:
             return self._default, self._default_name, ()
         value = self._value_by_name.get(name)
         if value is None:
-            return 0, name, (_missing(name),)
+            return 0, name, (_missing_class(name),)
         return value, name, ()
 
 
-def _missing(name: str) -> Problem:
+def _missing_class(name: str) -> Problem:
     return Problem(
         Reason.PRIORITY_CLASS_NOT_FOUND,
         f"PriorityClass {name} does not exist",

@@ -179,7 +179,7 @@ def made_pods(
     for workload in workloads(inventory):
         if workload.object.metadata.deletion_timestamp is not None:
             continue
-        ordinals = _missing(workload, listed)
+        ordinals = _missing_ordinals(workload, listed)
         shape = mould(workload.template, workload.object, templates, kind=workload.kind)
         for ordinal in ordinals:
             name = f"{workload.object.metadata.name}-{ordinal}"
@@ -187,7 +187,7 @@ def made_pods(
             yield shape.cast(name, _stateful_claims(workload, name, shape.namespace, claims))
 
 
-def _missing(workload: Workload, listed: Listed) -> list[int]:
+def _missing_ordinals(workload: Workload, listed: Listed) -> list[int]:
     """The ordinals of pods that are yet to be made; their names are still free."""
     meta = workload.object.metadata
     namespace = namespace_of(workload.object)
@@ -239,7 +239,7 @@ def daemon_set(wire: api.DaemonSet, templates: Templates) -> DaemonSet:
     """One DaemonSet."""
     template = wire.spec.template
     namespace = namespace_of(wire)
-    spec, _ = templates.made(template.spec, namespace)
+    spec, _ = templates.make(template.spec, namespace)
     more = _DAEMON_TOLERATIONS
     if template.spec.host_network:
         more = (*more, _HOST_NETWORK_TOLERATION)

@@ -264,7 +264,7 @@ class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             yield Condition("Drifted", "True", changed_at=self.drifted_at)
 
     def _labels(self, known: InstanceType | None) -> dict[str, str]:
-        fixed = {} if known is None else known.requirements.settled()
+        fixed = {} if known is None else known.requirements.single_values()
         own = {
             labels.ARCH: "amd64",
             labels.OS: "linux",

@@ -75,7 +75,7 @@ class Profiler:
             return web.Response(status=429, text="another profile is being taken; try again\n")
         self._is_sampling = True
         try:
-            counts = await asyncio.to_thread(sampled, seconds, self._pause)
+            counts = await asyncio.to_thread(sample, seconds, self._pause)
         finally:
             self._is_sampling = False
         lines = (f"{stack} {count}\n" for stack, count in counts.most_common())
@@ -93,7 +93,7 @@ def _seconds(given: str) -> float | None:
     return seconds if math.isfinite(seconds) and 0 < seconds <= _LONGEST_SECONDS else None
 
 
-def sampled(seconds: float, pause: Callable[[float], bool]) -> Counter[str]:
+def sample(seconds: float, pause: Callable[[float], bool]) -> Counter[str]:
     """How often each stack was seen; `pause` waits, and says whether to stop. Runs in a thread."""
     counts: Counter[str] = Counter()
     own = threading.get_ident()
@@ -101,13 +101,13 @@ def sampled(seconds: float, pause: Callable[[float], bool]) -> Counter[str]:
         names = {thread.ident: thread.name for thread in threading.enumerate()}
         for ident, frame in sys._current_frames().items():  # noqa: SLF001  the interpreter's own way, documented
             if ident != own:
-                counts[collapsed(names.get(ident, str(ident)), frame)] += 1
+                counts[collapse(names.get(ident, str(ident)), frame)] += 1
         if pause(1 / _SAMPLES_PER_SECOND):
             break
     return counts
 
 
-def collapsed(name: str, frame: FrameType | None) -> str:
+def collapse(name: str, frame: FrameType | None) -> str:
     """A stack on one line, the outermost call first."""
     parts = [_plain(f"{_module(item)}:{item.f_code.co_qualname}") for item in _outwards(frame)]
     return ";".join([_plain(name), *reversed(parts)])

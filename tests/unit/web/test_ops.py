@@ -14,7 +14,7 @@ import pytest
 from dovetail.errors import InputError
 from dovetail.web import ops
 from dovetail.web.ops import LOOPBACK, OpsContent, OpsPlace
-from dovetail.web.profiling import sampled
+from dovetail.web.profiling import sample
 
 
 class Asker:
@@ -229,10 +229,10 @@ def test_sampling_counts_samples_not_seconds() -> None:
         pauses.append(seconds)
         return len(pauses) == 30
 
-    counts = sampled(0.2, pause)
+    counts = sample(0.2, pause)
     assert pauses == [0.01] * 20
     pauses.clear()
-    sampled(1.0, pause)
+    sample(1.0, pause)
     assert len(pauses) == 30
     assert not any("profiling:sampled" in stack for stack in counts)
 

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from dovetail.api.karpenter import NodeClaim, NodePool
-from dovetail.api.older.draft import Fields, Notice, as_fields, dotted
+from dovetail.api.older.draft import Fields, Notice, as_fields, path_text
 from dovetail.api.older.fields import knows, unknown_fields
 from dovetail.api.older.shapes import BetaClaim, BetaPool
 
@@ -24,7 +24,7 @@ def stale_fields(tree: Fields, shape: type[msgspec.Struct] | None) -> Iterator[N
         return
     for path in unknown_fields(_CURRENT[shape], tree):
         if path[0] == "spec" and knows(shape, path):
-            yield Notice(dotted(path), _message())
+            yield Notice(path_text(path), _message())
     policy = as_fields(as_fields(tree.get("spec")).get("disruption")).get("consolidationPolicy")
     if policy == "WhenUnderutilized":
         yield Notice("spec.disruption.consolidationPolicy", _message("is a value of"))

@@ -10,7 +10,7 @@ from dovetail import api
 from dovetail.apiserver import refusals
 from dovetail.apiserver.admission.pod_defaults import quality_of_service
 from dovetail.apiserver.storage import ObjectStore
-from dovetail.apiserver.trees import Obj, at, decoded, encoded, items, mapping, number, part, text
+from dovetail.apiserver.trees import Obj, at, decode, encode, items, mapping, number, part, text
 from dovetail.kube.seam import Ref
 
 _Admit = Callable[[ObjectStore, Ref, Obj], None]
@@ -29,7 +29,7 @@ def admit(storage: ObjectStore, ref: Ref, tree: Obj) -> None:
     key = (ref.kind.group, ref.kind.name)
     status = _STATUSES.get(key)
     if status is not None:
-        tree["status"] = decoded(encoded(status))
+        tree["status"] = decode(encode(status))
     further = _ADMIT.get(key)
     if further is not None:
         further(storage, ref, tree)

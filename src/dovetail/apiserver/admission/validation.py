@@ -22,7 +22,7 @@ from dovetail.apiserver.trees import (
     Obj,
     at,
     canonical,
-    encoded,
+    encode,
     items,
     labels_of,
     mapping,
@@ -141,7 +141,7 @@ def _taints(tree: Obj) -> Iterator[api.FieldProblem]:
 
 def _by_kind(kind: api.Kind, traits: Traits, tree: Obj) -> Iterator[api.FieldProblem]:
     try:
-        value = api.read(kind, encoded(tree))
+        value = api.read(kind, encode(tree))
     except api.DecodeError as error:
         yield error.problem
         return
@@ -158,7 +158,7 @@ def _by_rules(kind: api.Kind, traits: Traits, tree: Obj) -> Iterator[api.FieldPr
     Only what a definition can say: the rest is for the controller to find, and to report.
     """
     try:
-        value = api.read(kind, encoded(tree))
+        value = api.read(kind, encode(tree))
     except api.DecodeError as error:
         yield error.problem
         return

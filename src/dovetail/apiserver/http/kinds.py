@@ -119,14 +119,14 @@ class Offered(msgspec.Struct, frozen=True):
     schema: Mapping[str, Json] | None = None
 
 
-def _offered() -> Iterator[Offered]:
+def _all_offered() -> Iterator[Offered]:
     for resource in surface().resources:
         if (resource.group, resource.version) not in _NOT_SERVED:
             yield _built_in(resource)
     added = registry.extensions()
     definitions = {_identity(definition): definition for definition in crds(added)}
     own = {(resource.group, resource.kind) for resource in surface().resources}
-    for kind in sorted(api.extended(added).values(), key=_turn):
+    for kind in sorted(api.all_kinds(added).values(), key=_turn):
         definition = definitions.get((kind.group, kind.name))
         if definition is not None:
             yield _custom(kind, definition)
@@ -187,7 +187,7 @@ def _custom(kind: api.Kind, definition: Mapping[str, Json]) -> Offered:
     )
 
 
-OFFERED: Final = tuple(_offered())
+OFFERED: Final = tuple(_all_offered())
 BY_PATH: Final = {(item.kind.group, item.kind.version, item.kind.plural): item for item in OFFERED}
 
 

@@ -22,7 +22,7 @@ PARAMETERS: Final = ("dryRun", "fieldValidation")
 _GVK: Final = "x-kubernetes-group-version-kind"
 
 
-def _sized(number: int, data: bytes) -> bytes:
+def _with_size(number: int, data: bytes) -> bytes:
     """A field that says how long it is: text, or a message."""
     return _varint(number << 3 | 2) + _varint(len(data)) + data
 
@@ -38,9 +38,9 @@ def _varint(value: int) -> bytes:
 @cache
 def document_v2() -> bytes:
     """The whole document."""
-    info = _sized(1, b"Kubernetes") + _sized(2, b"v1")
-    paths = b"".join(_sized(2, _path_v2(item)) for item in OFFERED)
-    return _sized(1, b"2.0") + _sized(2, info) + _sized(8, paths)
+    info = _with_size(1, b"Kubernetes") + _with_size(2, b"v1")
+    paths = b"".join(_with_size(2, _path_v2(item)) for item in OFFERED)
+    return _with_size(1, b"2.0") + _with_size(2, info) + _with_size(8, paths)
 
 
 def _path_v2(offered: Offered) -> bytes:
@@ -48,22 +48,22 @@ def _path_v2(offered: Offered) -> bytes:
     root = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
     within = "/namespaces/{namespace}" if kind.is_namespaced else ""
     name = f"{root}{within}/{kind.plural}/{{name}}"
-    patch = b"".join(_sized(8, _parameter(each)) for each in PARAMETERS) + _sized(
-        13, _meant(offered)
+    patch = b"".join(_with_size(8, _parameter(each)) for each in PARAMETERS) + _with_size(
+        13, _kind_message(offered)
     )
-    return _sized(1, name.encode()) + _sized(2, _sized(8, patch))
+    return _with_size(1, name.encode()) + _with_size(2, _with_size(8, patch))
 
 
 def _parameter(name: str) -> bytes:
     """A parameter of the query, in the boxes that tell it from those of other places."""
-    query = _sized(2, b"query") + _sized(4, name.encode())
-    return _sized(1, _sized(2, _sized(3, query)))
+    query = _with_size(2, b"query") + _with_size(4, name.encode())
+    return _with_size(1, _with_size(2, _with_size(3, query)))
 
 
-def _meant(offered: Offered) -> bytes:
+def _kind_message(offered: Offered) -> bytes:
     kind = offered.kind
     message = f'group: "{kind.group}"\nkind: {kind.name}\nversion: {kind.version}\n'
-    return _sized(1, _GVK.encode()) + _sized(2, _sized(2, message.encode()))
+    return _with_size(1, _GVK.encode()) + _with_size(2, _with_size(2, message.encode()))
 
 
 _ROOT: Final = "/openapi/v3"
@@ -144,7 +144,7 @@ def _paths(offered: Offered) -> Obj:
     within = "/namespaces/{namespace}" if kind.is_namespaced else ""
     all_of_them = f"/{_root(offered)}{within}/{kind.plural}"
 
-    def done(action: str) -> Json:
+    def _action_json(action: str) -> Json:
         return {
             "x-kubernetes-action": action,
             "x-kubernetes-group-version-kind": meant,
@@ -153,8 +153,8 @@ def _paths(offered: Offered) -> Obj:
         }
 
     return {
-        all_of_them: {"get": done("list"), "post": done("post")},
-        f"{all_of_them}/{{name}}": {"get": done("get"), "patch": done("patch")},
+        all_of_them: {"get": _action_json("list"), "post": _action_json("post")},
+        f"{all_of_them}/{{name}}": {"get": _action_json("get"), "patch": _action_json("patch")},
     }
 
 
@@ -164,15 +164,15 @@ def _gather(name: str, tree: Obj, gathered: Obj) -> None:
         return
     gathered[name] = {}
     needed: list[str] = []
-    gathered[name] = _referring(tree, needed)
+    gathered[name] = _with_references(tree, needed)
     for other in needed:
         _gather(other, schema(other), gathered)
 
 
-def _referring(tree: Json, needed: list[str]) -> Json:
+def _with_references(tree: Json, needed: list[str]) -> Json:
     """The same with references as OpenAPI writes them; what they name is noted."""
     if isinstance(tree, list):
-        return [_referring(item, needed) for item in tree]
+        return [_with_references(item, needed) for item in tree]
     if not isinstance(tree, dict):
         return tree
     made: Obj = {}
@@ -181,5 +181,5 @@ def _referring(tree: Json, needed: list[str]) -> Json:
             needed.append(value)
             made[key] = _REFERENCE + value
         else:
-            made[key] = _referring(value, needed)
+            made[key] = _with_references(value, needed)
     return made

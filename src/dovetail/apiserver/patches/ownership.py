@@ -84,7 +84,7 @@ def names(path: Path) -> tuple[str, ...]:
     return tuple(step[2:] for step in path if step.startswith("f:"))
 
 
-def shown(path: Path) -> str:
+def path_text(path: Path) -> str:
     """A path as messages write it."""
     told = ""
     for step in path:

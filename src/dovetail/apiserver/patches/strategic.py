@@ -25,7 +25,7 @@ class Strategic:
     def __init__(self, lists: Lists) -> None:
         self._lists = lists
 
-    def merged(self, target: Json, patch: Obj, path: tuple[str, ...] = ()) -> Obj:
+    def merge(self, target: Json, patch: Obj, path: tuple[str, ...] = ()) -> Obj:
         """The target with a patch laid over it. Neither is changed."""
         if patch.get(_HOW) == "replace":
             return _plain(patch)
@@ -46,7 +46,7 @@ class Strategic:
         if key.startswith(_DROP):
             made[field] = [item for item in entries if item not in value]
         elif key.startswith(_ORDER) and entries:
-            made[field] = self._ordered(entries, value, (*path, field))
+            made[field] = self._in_order(entries, value, (*path, field))
         elif key == _RETAIN:
             for dropped in [item for item in made if item not in value]:
                 del made[dropped]
@@ -55,7 +55,7 @@ class Strategic:
         if value is None or mapping(value).get(_HOW) == "delete":
             made.pop(key, None)
         elif isinstance(value, dict):
-            made[key] = self.merged(made.get(key), value, path)
+            made[key] = self.merge(made.get(key), value, path)
         elif isinstance(value, list):
             made[key] = self._list(items(made.get(key)), value, path)
         else:
@@ -89,16 +89,18 @@ class Strategic:
             if place is not None:
                 del made[place]
         elif place is None:
-            made.append(self.merged({}, entry, path))
+            made.append(self.merge({}, entry, path))
         else:
-            made[place] = self.merged(made[place], entry, path)
+            made[place] = self.merge(made[place], entry, path)
 
     def _merge_keys(self, path: tuple[str, ...], entries: list[Json]) -> Keys | None:
         """Strategic merges know one key for each list, where apply may know two."""
         keys = self._lists.keys(path, entries)
         return keys[:1] if keys else keys
 
-    def _ordered(self, entries: list[Json], order: list[Json], path: tuple[str, ...]) -> list[Json]:
+    def _in_order(
+        self, entries: list[Json], order: list[Json], path: tuple[str, ...]
+    ) -> list[Json]:
         """The items in the order of a directive; those it does not name stay in front."""
         keys = self._merge_keys(path, entries)
 

@@ -85,7 +85,7 @@ class SoftTaints:
         self.run = self._writer.run
         self.finish = self._writer.finish
 
-    def decided(self, names: Iterable[str]) -> None:
+    def want(self, names: Iterable[str]) -> None:
         """These nodes, and no others, should bear the mark."""
         self._wanted = frozenset(names)
         self._writer.begin()
@@ -187,7 +187,7 @@ class DeletionCosts:
         self._said.pop(key, None)
         self._owners.pop(key, None)
 
-    def decided(self, wanted: Iterable[Yield]) -> None:
+    def want(self, wanted: Iterable[Yield]) -> None:
         """Pods of these nodes, and no others, should go first."""
         self._wanted = tuple(wanted)
         self._writer.begin()

@@ -35,7 +35,7 @@ class DisruptionReporter:
         self._cache = cache
         self._log = dependencies.log.named("disruption")
 
-    def begun(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
+    def report_begin(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
         """These nodes are being taken away."""
         labelled = metric_labels(disrupt)
         meters = self._dependencies.meters
@@ -79,7 +79,7 @@ class DisruptionReporter:
             if pool is not None:
                 self._tell_of("NodePool", pool.metadata, APPROVED, message)
 
-    def gone(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
+    def report_deletion(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
         """The claims of these nodes were deleted, and draining begins."""
         self._tell(going, TERMINATING, f"Disrupting node: {disrupt.reason}")
         is_saving = disrupt.reason == DisruptionReason.UNDERUTILIZED
@@ -94,7 +94,7 @@ class DisruptionReporter:
                 consolidation_policy=pool.spec.disruption.consolidation_policy if pool else "",
             )
 
-    def waiting(self, unlaunched: Iterable[str], starting: Iterable[str], reason: str) -> None:
+    def report_wait(self, unlaunched: Iterable[str], starting: Iterable[str], reason: str) -> None:
         """These replacements are waited for."""
         for name in unlaunched:
             self._tell_claim(name, LAUNCHING, f"Launching NodeClaim: {reason}")
@@ -108,7 +108,7 @@ class DisruptionReporter:
             if node.name in why:
                 self._tell((node,), DISRUPTION_BLOCKED, why[node.name])
 
-    def rejected(self, disrupt: Disrupt, going: Sequence[DisruptedNode], why: str) -> None:
+    def report_rejection(self, disrupt: Disrupt, going: Sequence[DisruptedNode], why: str) -> None:
         """What was decided is not right any more."""
         self._dependencies.meters.voluntary_disruption_failed_validations_total.labels(
             consolidation_type=metric_labels(disrupt)["consolidation_type"]
@@ -119,7 +119,7 @@ class DisruptionReporter:
             "disruption is not right any more", nodes=[node.name for node in going], why=why
         )
 
-    def failed(self, disrupt: Disrupt, going: Iterable[DisruptedNode], why: str) -> None:
+    def report_failure(self, disrupt: Disrupt, going: Iterable[DisruptedNode], why: str) -> None:
         """What was decided could not be done."""
         labelled = metric_labels(disrupt)
         self._dependencies.meters.voluntary_disruption_queue_failures_total.labels(**labelled).inc()

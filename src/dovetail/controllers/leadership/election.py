@@ -208,10 +208,7 @@ class LeaderCandidate:
         try:
             self._see(await self._kube.get(self._lease))
         except NotFoundError:
-            body: Body = {
-                "metadata": {"name": self._lease.name},
-                "spec": self._spec(LeaseSpec()),
-            }
+            body: Body = {"metadata": {"name": self._lease.name}, "spec": self._spec(LeaseSpec())}
             self._see(await self._kube.create(LEASE, body, self._lease.namespace))
             return _Try.HELD
         return _Try.TAKEN if self._is_taken() else await self._write_lease()

@@ -20,8 +20,8 @@ from dovetail.controllers.workqueue import WorkQueue
 from dovetail.decide.lifecycle.eviction import (
     EvictionAnswer,
     QueuedEviction,
-    answered,
-    queued,
+    after_answer,
+    queue_entry,
     step,
 )
 from dovetail.decide.lifecycle.step import (
@@ -68,7 +68,7 @@ class EvictionQueue:
         """See to it that this pod leaves; one that is queued keeps its earliest deadline."""
         key = (wanted.pod, wanted.uid)
         current = self._entries.get(key)
-        entry = queued(current, wanted)
+        entry = queue_entry(current, wanted)
         if entry != current:
             self._entries[key] = entry
             self._queue.add(key)
@@ -98,7 +98,7 @@ class EvictionQueue:
         answer = await evict(self._dependencies.kube, EvictPod(entry.pod, entry.uid))
         now = self._dependencies.clock.now()
         self._note(entry, pod, answer, now)
-        follows = answered(entry, pod, answer.answer, now, answer.message)
+        follows = after_answer(entry, pod, answer.answer, now, answer.message)
         return await self._take(follows, now, answer.retry_after)
 
     async def _take(

@@ -88,7 +88,7 @@ class Nominations:
             return 0
         known = [self._cache.cluster.pod(pod) for pod in pods]
         meant = [item for item in known if item is not None and not item.node_name]
-        chosen = self._steerable.chosen(meant, self._pods_told_of(node, meant))
+        chosen = self._steerable.choose(meant, self._pods_told_of(node, meant))
         waiting = [(item.key, item.uid) for item in chosen]
         for item in meant:
             self._later[item.key] = node

@@ -108,7 +108,7 @@ def _reporter(wire: api.CapacityBuffer, outlook: _Outlook, now: datetime) -> Bod
     before = conditions_about(wire.metadata, capacity_buffer_status.conditions)
     problem = "" if buffer.problem is None else str(buffer.problem)
     changes = buffer_conditions(len(buffer.pods), outlook.room, problem, buffer.message)
-    after = before.said(changes, now)
+    after = before.with_changes(changes, now)
     fresh = api.autoscaling.CapacityBufferStatus(
         pod_template_ref=api.autoscaling.LocalObjectRef(buffer.template)
         if buffer.template

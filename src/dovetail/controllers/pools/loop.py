@@ -27,12 +27,12 @@ from dovetail.decide.lifecycle.pool import (
     Health,
     NodeClassState,
     PoolView,
-    counted,
-    hashed,
+    hash_step,
     health_step,
     note_registration,
     pool_with,
     readiness,
+    usage_step,
     validation,
 )
 from dovetail.decide.lifecycle.step import STAY, NoteRegistration, Step, claim_after
@@ -155,9 +155,9 @@ class PoolLoop:
         node_class = node_class_state(wire_class) if wire_class is not None else None
         step = readiness(view, node_class).then(validation(self._found_wrong(wire, view)))
         if not view.pool.problems:
-            step = step.then(hashed(view, self._claims_of(view.pool.name), now))
+            step = step.then(hash_step(view, self._claims_of(view.pool.name), now))
         if self._totals is not None:
-            step = step.then(counted(view, self._totals.get(view.pool.name, _NO_TOTALS), now))
+            step = step.then(usage_step(view, self._totals.get(view.pool.name, _NO_TOTALS), now))
         health, part = self._healthy(view, node_class, now)
         step = step.then(part)
         for note in notes:

@@ -140,7 +140,7 @@ class DecisionLoop:
         self._is_at_rest.set()
         self._has_decided = asyncio.Event()
 
-    def touched(self, touched: Touched) -> None:
+    def touch(self, touched: Touched) -> None:
         """Something has happened that could matter."""
         self._batch.add(prolongs=bool(touched & Touched.PENDING))
 

@@ -54,7 +54,7 @@ class DecisionReporter:
         if pods and pods != self._last:
             self._log.info(
                 "found provisionable pod(s)",
-                Pods=shown(pods),
+                Pods=first_names(pods),
                 duration=f"{seconds:.3f}s",
                 unschedulable=len(plan.unschedulable),
             )
@@ -134,11 +134,11 @@ class DecisionReporter:
         self._log.warning(
             "preferred anti-affinity or ScheduleAnyway spread may keep nodes from being "
             "consolidated",
-            Pods=shown([pod.key for pod in reporter]),
+            Pods=first_names([pod.key for pod in reporter]),
         )
 
 
-def shown(names: Sequence[str]) -> str:
+def first_names(names: Sequence[str]) -> str:
     """The first few of many."""
     more = len(names) - _SHOWN
     listed = ", ".join(names[:_SHOWN])

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.disrupt.budgets import allowances, schedule_of, share, stated
+from dovetail.decide.disrupt.budgets import allowances, amount_of, schedule_of, share
 from dovetail.model.plan import DisruptionReason
 from dovetail.model.pool import Budget, NodePool
 from dovetail.model.snapshot import Snapshot
@@ -130,7 +130,7 @@ def _turns(budgets: Sequence[Budget], now: datetime, until: datetime) -> dict[da
 
 def limit(budget: Budget) -> Limit:
     """What a budget allows while it holds."""
-    amount = stated(budget)
+    amount = amount_of(budget)
     if amount is None or not makes_sense(budget) or not amount[0]:
         return NOTHING
     return Limit(percent=amount[0]) if amount[1] else Limit(count=amount[0])
@@ -162,13 +162,13 @@ def windows(budget: Budget, since: datetime, until: datetime) -> Iterator[Window
     One that makes no sense holds always: whoever wrote it wanted to hold something back.
     """
     schedule = schedule_of(budget)
-    if schedule is None or budget.duration is None or stated(budget) is None:
+    if schedule is None or budget.duration is None or amount_of(budget) is None:
         yield since, until
     elif budget.duration > timedelta(0):
-        yield from joined(_strikes(schedule, budget.duration, since, until), since, until)
+        yield from join(_strikes(schedule, budget.duration, since, until), since, until)
 
 
-def joined(some: Iterable[Window], since: datetime, until: datetime) -> Iterator[Window]:
+def join(some: Iterable[Window], since: datetime, until: datetime) -> Iterator[Window]:
     """Windows in order of their beginning, cut to a span; those that touch become one."""
     window: Window | None = None
     for starts_at, ends_at in some:

@@ -29,7 +29,7 @@ from dovetail.decide.disrupt.cost import expected_end, grows_at
 from dovetail.decide.evictions import free_at
 from dovetail.decide.lifecycle.protection import is_active
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.nodes import recalled
+from dovetail.decide.nodes import with_memory
 from dovetail.decide.pools import pools_by_name
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
@@ -64,7 +64,7 @@ def unrest(node: Node, scene: Scene) -> Blocked | None:
         if unrest_of_pod is not None:
             until, pod = unrest_of_pod
             return blocked(node.name, blocker, until=until, pod=pod.key, workload=pod.workload)
-    over = overtaxed(pods, scene.snapshot, scene.now)
+    over = overtaxed_workload(pods, scene.snapshot, scene.now)
     return None if over is None else evicted_often(node.name, over)
 
 
@@ -92,14 +92,14 @@ def _rolled_out(pods: Sequence[Pod], scene: Scene) -> _Held | None:
     return _last(((until.get(pod.workload), pod) for pod in pods), scene.now)
 
 
-def _ending(pods: Sequence[Pod], scene: Scene) -> _Held | None:
+def _last_to_end(pods: Sequence[Pod], scene: Scene) -> _Held | None:
     """The last pod to end, of those that end soon."""
     latest = scene.now + ENDS_WITHIN
     ends = ((expected_end(pod, scene.snapshot.pods), pod) for pod in pods)
     return _last(((at, pod) for at, pod in ends if at is not None and at <= latest), scene.now)
 
 
-def _settling(pods: Sequence[Pod], scene: Scene) -> _Held | None:
+def _last_started(pods: Sequence[Pod], scene: Scene) -> _Held | None:
     """The pod that has started last, if that was just now."""
     return _last(((_settled_at(pod), pod) for pod in pods), scene.now)
 
@@ -116,15 +116,17 @@ def _last(ends: Iterable[tuple[datetime | None, Pod]], now: datetime) -> _Held |
 
 _CAUSES: Final[tuple[tuple[Blocker, Callable[[Sequence[Pod], Scene], _Held | None]], ...]] = (
     (Blocker.ROLLOUT, _rolled_out),
-    (Blocker.ENDS_SOON, _ending),
-    (Blocker.JUST_FILLED, _settling),
+    (Blocker.ENDS_SOON, _last_to_end),
+    (Blocker.JUST_FILLED, _last_started),
 )
 
 
 # ------------------------------------------------------------------ who was moved enough
 
 
-def overtaxed(moving: Iterable[Pod], snapshot: Snapshot, now: datetime) -> Overtaxed | None:
+def overtaxed_workload(
+    moving: Iterable[Pod], snapshot: Snapshot, now: datetime
+) -> Overtaxed | None:
     """The workload that would suffer more evictions within a day than its pods may, were these
     evicted now. What each pod may suffer is allowed as often as the workload has pods.
     """
@@ -143,7 +145,7 @@ def overtaxed(moving: Iterable[Pod], snapshot: Snapshot, now: datetime) -> Overt
     return None
 
 
-@recalled
+@with_memory
 def _says_so(pools: tuple[NodePool, ...], pods: tuple[Pod, ...]) -> bool:
     """Whether any pool or pod says how often pods may be evicted; most never do."""
     return any(pool.disruption.most_evictions is not None for pool in pools) or any(
@@ -179,13 +181,13 @@ def _most_evictions(pod: Pod, pool: NodePool | None, snapshot: Snapshot) -> int 
     return snapshot.policy.most_evictions if theirs is None else theirs
 
 
-@recalled
+@with_memory
 def _n_pods(pods: tuple[Pod, ...]) -> Mapping[str, int]:
     """How many pods each workload has."""
     return Counter([pod.workload for pod in pods if pod.owner is not None and is_active(pod)])
 
 
-@recalled
+@with_memory
 def _pool_names(nodes: tuple[Node, ...]) -> Mapping[str, str]:
     return {node.name: node.node_pool for node in nodes}
 
@@ -208,7 +210,7 @@ def changes_at(moving: Iterable[Pod], snapshot: Snapshot, now: datetime) -> date
     return soonest(*moments)
 
 
-@recalled
+@with_memory
 def rollouts(pods: tuple[Pod, ...]) -> Mapping[str, datetime]:
     """Until when each workload with pods of several revisions counts as being rolled out."""
     first: dict[str, str] = {}

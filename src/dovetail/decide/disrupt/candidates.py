@@ -15,8 +15,8 @@ from dovetail import labels
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.lifecycle.draining import is_evictable
 from dovetail.decide.lifecycle.protection import protection
-from dovetail.decide.nodes import census, leaving, recalled
-from dovetail.decide.pdbs import lets_unhealthy_go, never_allows, selecting
+from dovetail.decide.nodes import census, leaving_nodes, with_memory
+from dovetail.decide.pdbs import lets_unhealthy_go, never_allows, pdbs_of
 from dovetail.decide.pools import pools_by_name
 from dovetail.model.ledger import Proposal
 from dovetail.model.node import Node
@@ -58,7 +58,7 @@ def scene_of(snapshot: Snapshot, plan: Plan, now: datetime) -> Scene:
         snapshot=snapshot,
         now=now,
         pods_by_node=census(snapshot.pods).by_node,
-        leaving=leaving(snapshot),
+        leaving=leaving_nodes(snapshot),
         disrupting={departure.node: departure.reason for departure in snapshot.ledger.disrupting},
         nominated=_nominated_nodes(snapshot, plan.nominations, now) | {move.node for move in moves},
         buffered=_nodes_of_buffers(snapshot, (*plan.nominations, *moves), now),
@@ -90,7 +90,7 @@ def _nodes_of_buffers(
     return frozenset(promised | {item.node for item in planned if not fake.isdisjoint(item.pods)})
 
 
-@recalled
+@with_memory
 def _fake(pods: tuple[Pod, ...]) -> frozenset[str]:
     """Keys and uids of pods that only stand for room that a capacity buffer keeps."""
     virtual_pods = [pod for pod in pods if pod.is_virtual]
@@ -163,14 +163,14 @@ def _pod_verdicts(node: Node, scene: Scene) -> Iterator[Blocked]:
     budgets = scene.snapshot.disruption_budgets
     for pod in pods if budgets else ():
         if is_evictable(pod, scene.now):
-            yield from _budget_verdicts(node.name, pod, selecting(pod, budgets))
+            yield from _budget_verdicts(node.name, pod, pdbs_of(pod, budgets))
 
 
 def _is_kept(pod: Pod, scene: Scene) -> bool:
     """Whether anything is to be said of the pod."""
     if pod.annotations and protection(pod, scene.now).is_active:
         return True
-    about = selecting(pod, scene.snapshot.disruption_budgets)
+    about = pdbs_of(pod, scene.snapshot.disruption_budgets)
     is_forbidden = len(about) > 1 or any(_forbids(budget, pod) for budget in about)
     return is_forbidden and is_evictable(pod, scene.now)
 

@@ -18,7 +18,7 @@ from dovetail.decide.disrupt.budgets import Allowance
 from dovetail.decide.disrupt.calm import unrest
 from dovetail.decide.disrupt.candidates import Findings, disruption_verdict
 from dovetail.decide.disrupt.cost import ages_at
-from dovetail.decide.disrupt.course import Course, budgets_for, noted, over_budget
+from dovetail.decide.disrupt.course import Course, budgets_for, over_budget, with_findings
 from dovetail.decide.disrupt.emptiness import is_dynamic, is_empty, is_quiet
 from dovetail.decide.disrupt.probe import ground_of
 from dovetail.decide.disrupt.savings import REASON, Candidate, candidates_of
@@ -37,7 +37,7 @@ def consolidation(course: Course) -> Course:
         return course
     verdicts = [(node, _verdict(node, course)) for node in open_nodes]
     kept = [verdict for _, verdict in verdicts if verdict is not None]
-    course = noted(course, Findings(blocked=tuple(kept), wake_at=_ends_at(kept)))
+    course = with_findings(course, Findings(blocked=tuple(kept), wake_at=_ends_at(kept)))
     ground = ground_of(course.world, course.now, is_saving=True)
     free = candidates_of((node for node, verdict in verdicts if verdict is None), ground)
     walk = Walk(course, ground)
@@ -45,7 +45,7 @@ def consolidation(course: Course) -> Course:
         walk.go(some)
     is_same = walk.course.world is course.world
     closed = _with_verdicts(walk.course, free, walk.whys, is_same=is_same)
-    return _with_target(noted(closed, Findings(wake_at=_ends_at(walk.heard))), walk.waste)
+    return _with_target(with_findings(closed, Findings(wake_at=_ends_at(walk.heard))), walk.waste)
 
 
 def _with_target(course: Course, waste: int) -> Course:
@@ -116,7 +116,7 @@ def _with_verdicts(
         if candidate.name not in proposed
     ]
     wake_at = soonest(_ends_at(kept), _turns_at(free, course) if proposed else None)
-    return noted(course, Findings(blocked=tuple(kept), wake_at=wake_at))
+    return with_findings(course, Findings(blocked=tuple(kept), wake_at=wake_at))
 
 
 def _turns_at(free: Sequence[Candidate], course: Course) -> datetime | None:

@@ -29,7 +29,7 @@ import msgspec
 
 from dovetail import labels
 from dovetail.decide.lifecycle.protection import is_active
-from dovetail.decide.nodes import recalled
+from dovetail.decide.nodes import with_memory
 from dovetail.decide.pools import Prices, launch_price, pools_by_name, price_of, whole_prices
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
@@ -189,7 +189,7 @@ def is_job(pod: Pod) -> bool:
     return pod.owner is not None and pod.owner.kind == "Job"
 
 
-@recalled
+@with_memory
 def _stints(pods: tuple[Pod, ...]) -> Mapping[str, timedelta]:
     """How long the slowest pod of each series of Jobs took, of those that have ended well."""
     stints: dict[str, timedelta] = {}
@@ -277,7 +277,9 @@ def toll_of(
             continue
         is_new = bool(renewed) and pod.key in renewed
         done = toil(pod, now, place.restart_seconds, is_new=is_new)
-        paid = _lost(done, occupied_price(pod, place.price_nanousd, place.allocatable), ordinary)
+        paid = _lost_work(
+            done, occupied_price(pod, place.price_nanousd, place.allocatable), ordinary
+        )
         lost += paid
         stood += paid * standing_seconds(pod, minute)
         wanted += place.wanted_nanousd
@@ -307,12 +309,12 @@ def _place(node: Node, snapshot: Snapshot, known: Prices) -> _Place:
     )
 
 
-def _lost(done: Toil, occupied: int, ordinary: int) -> int:
+def _lost_work(done: Toil, occupied: int, ordinary: int) -> int:
     """To start again is as bad for a small pod as for an ordinary one."""
     return done.restart_seconds * max(occupied, ordinary) + done.worked_seconds * occupied
 
 
-@recalled
+@with_memory
 def _ordinary_price(nodes: tuple[Node, ...], pods: tuple[Pod, ...], known: Prices) -> int:
     """What a pod costs, on average."""
     priced = {node.name: price for node in nodes if (price := price_of(node, known))}

@@ -44,7 +44,7 @@ class Course(msgspec.Struct, frozen=True):
         return self.scene.now
 
 
-def started(course: Course) -> Course:
+def start(course: Course) -> Course:
     """The same, with all that is decided so far under way: launches for waiting pods too."""
     return course_of(course.origin, course.plan, course.now)
 
@@ -55,14 +55,18 @@ def course_of(origin: Snapshot, plan: Plan, now: datetime) -> Course:
     return Course(origin, plan, scene_of(world, plan, now))
 
 
-def noted(course: Course, findings: Findings) -> Course:
+def with_findings(course: Course, findings: Findings) -> Course:
     """The course with what a method found added to the plan, not under way yet."""
     return msgspec.structs.replace(course, plan=_joined_plan(course.plan, findings))
 
 
 def carried_on(course: Course, findings: Findings) -> Course:
     """The course with what a method found added to the plan, and under way."""
-    return started(noted(course, findings)) if findings.disruptions else noted(course, findings)
+    return (
+        start(with_findings(course, findings))
+        if findings.disruptions
+        else with_findings(course, findings)
+    )
 
 
 def _joined_plan(plan: Plan, findings: Findings) -> Plan:

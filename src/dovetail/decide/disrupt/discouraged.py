@@ -67,7 +67,7 @@ class _Filled(msgspec.Struct, frozen=True):
         return int(min(self.share, 0.99) * _STEPS) - _STEPS
 
 
-def discouraged(course: Course) -> Course:
+def discourage(course: Course) -> Course:
     """The plan with the nodes that new pods should rather keep off, and whose own may go first."""
     policy = course.world.policy
     if not policy.discourages and not policy.yields:
@@ -76,7 +76,7 @@ def discouraged(course: Course) -> Course:
     yielding: list[Yield] = []
     for pool in course.world.node_pools:
         if _shrinks(pool):
-            standing = tuple(_standing(pool, course))
+            standing = tuple(_usable_nodes(pool, course))
             emptiest, awaited = (
                 _emptiest(standing, course),
                 frozenset(_nodes_moved_to(standing, course)),
@@ -99,7 +99,7 @@ def _shrinks(pool: NodePool) -> bool:
     return is_wanted and disruption.consolidate_after is not None and not pool.problems
 
 
-def _standing(pool: NodePool, course: Course) -> Iterable[Node]:
+def _usable_nodes(pool: NodePool, course: Course) -> Iterable[Node]:
     """Its nodes that take pods."""
     return (
         node

@@ -32,7 +32,7 @@ from dovetail.decide.disrupt.probe import Stuck, ground_of, movable_pods, probe
 from dovetail.decide.lifecycle.conditions import DRIFTED
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.decide.pools import node_saving
-from dovetail.decide.static import Standing, bare_launches, moving, standings, static_pools
+from dovetail.decide.static import Standing, bare_launches, moving_pods, standings, static_pools
 from dovetail.model.node import Condition, Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch
 from dovetail.model.pool import NodePool
@@ -46,11 +46,11 @@ _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 def drift(course: Course) -> Course:
     """The plan with every drifted node that may go now, and why the others may not."""
     for node in _drifted_nodes(course):
-        course = carried_on(course, _finding(node, course))
+        course = carried_on(course, _findings_of(node, course))
     return course
 
 
-def _finding(node: Node, course: Course) -> Findings:
+def _findings_of(node: Node, course: Course) -> Findings:
     """What becomes of one drifted node, after all that was decided before."""
     verdict = disruption_verdict(
         node, course.scene, ignores_pods=node.termination_grace_period is not None
@@ -117,7 +117,7 @@ def _drifted_static_nodes(pool: NodePool, course: Course) -> list[Node]:
     ]
     drifted.sort(
         key=lambda pair: (
-            any(moving(pair[0], course.scene)),
+            any(moving_pods(pair[0], course.scene)),
             pair[1].changed_at or _EARLIEST,
             pair[0].name,
         )
@@ -178,7 +178,7 @@ def _static_replacements(
             reason=_REASON,
             nodes=(node.name,),
             replacements=(launch,),
-            pods=tuple(sorted(moving(node, course.scene))),
+            pods=tuple(sorted(moving_pods(node, course.scene))),
             saving_nanousd=removal_price(course, (node,)) - launch.price_nanousd,
             node_saving_nanousd=node_saving(course.world, (node,), (launch,)),
         )

@@ -19,7 +19,7 @@ from dovetail.decide.disrupt.candidates import Findings, Scene, disruption_verdi
 from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE
 from dovetail.decide.lifecycle.protection import is_active
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.nodes import census, recalled
+from dovetail.decide.nodes import census, with_memory
 from dovetail.decide.pools import node_saving, pools_by_name, price_of, prices
 from dovetail.model.ledger import Proposal
 from dovetail.model.node import Node
@@ -90,7 +90,7 @@ def is_reschedulable(pod: Pod) -> bool:
     return is_active(pod) or (is_coming_back and pod.deleting_at is not None)
 
 
-@recalled
+@with_memory
 def _empty_nodes(nodes: tuple[Node, ...], pods: tuple[Pod, ...]) -> tuple[Node, ...]:
     """Nodes of ours that have started and that nobody needs."""
     by_node = census(pods).by_node
@@ -128,7 +128,7 @@ def _is_for_ever(node: Node, scene: Scene) -> bool:
     return bool(node.node_claim) and node.node_pool in _never(scene.snapshot.node_pools)
 
 
-@recalled
+@with_memory
 def _never(pools: tuple[NodePool, ...]) -> frozenset[str]:
     """Names of pools whose nodes are never taken away for being empty."""
     return frozenset(

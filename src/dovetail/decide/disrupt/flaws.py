@@ -13,14 +13,8 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.disrupt.budgets import schedule_of, stated
-from dovetail.decide.disrupt.calendar import (
-    REASONS,
-    joined,
-    limit,
-    makes_sense,
-    windows,
-)
+from dovetail.decide.disrupt.budgets import amount_of, schedule_of
+from dovetail.decide.disrupt.calendar import REASONS, join, limit, makes_sense, windows
 from dovetail.model.pool import Budget
 from dovetail.units import duration
 
@@ -95,7 +89,7 @@ def _endless(index: int, budget: Budget) -> Iterator[Flaw]:
 
 def _nonsense(budget: Budget) -> str:
     """Why a budget makes no sense; empty if it does."""
-    if stated(budget) is None:
+    if amount_of(budget) is None:
         return f"nodes is {budget.nodes!r}; expected a number or a percentage"
     if makes_sense(budget):
         return ""
@@ -150,7 +144,7 @@ def _covers(budgets: Sequence[Budget], now: datetime) -> bool:
     except OverflowError:
         until = _LATEST
     all_windows = merge(*(windows(budget, now, until) for budget in budgets))
-    return next(joined(all_windows, now, until), None) == (now, until)
+    return next(join(all_windows, now, until), None) == (now, until)
 
 
 def _repeats_after(budget: Budget) -> timedelta:

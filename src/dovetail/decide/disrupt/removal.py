@@ -18,7 +18,7 @@ from dovetail.decide.disrupt.candidates import scene_of
 from dovetail.decide.disrupt.emptiness import is_reschedulable
 from dovetail.decide.disrupt.probe import Move, Stuck, ground_of, probe
 from dovetail.decide.disrupt.why import cause
-from dovetail.decide.nodes import leaving
+from dovetail.decide.nodes import leaving_nodes
 from dovetail.decide.pools import node_saving, price_of, prices
 from dovetail.decide.provision import named_launches, provision
 from dovetail.model.node import Node
@@ -59,7 +59,7 @@ class Removal(msgspec.Struct, frozen=True):
 
 def removal(node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> Removal | None:
     """What it would come to; None for a node that is on its way out already."""
-    if node.name in leaving(snapshot):
+    if node.name in leaving_nodes(snapshot):
         return None
     world = begin(snapshot, msgspec.structs.replace(plan, disruptions=()), now)
     saves = cause(node, scene_of(world, plan, now)) == DisruptionReason.UNDERUTILIZED

@@ -47,7 +47,7 @@ def replacements(
     return tuple(result)
 
 
-def bought(place: Node | Launch) -> Bought:
+def purchase(place: Node | Launch) -> Bought:
     """What is paid for: two nodes of which this is the same are equals."""
     return place.node_pool, place.instance_type, place.zone, place.capacity_type
 
@@ -65,7 +65,7 @@ def _cheaper_launch(course: Course, launch: Launch, below: int) -> Launch | None
     )
     if not _is_diverse(course, launch, [by_name[name] for name in kept]):
         return None
-    return _asking(launch, kept, zones)
+    return _narrow(launch, kept, zones)
 
 
 def _types(course: Course, pool: str) -> dict[str, InstanceType]:
@@ -112,7 +112,7 @@ def _n_values(asked: Requirement, kinds: Sequence[InstanceType]) -> int:
     return len(values)
 
 
-def _asking(launch: Launch, types: tuple[str, ...], zones: frozenset[str]) -> Launch:
+def _narrow(launch: Launch, types: tuple[str, ...], zones: frozenset[str]) -> Launch:
     narrowed = {
         labels.INSTANCE_TYPE: frozenset(types),
         labels.CAPACITY_TYPE: frozenset({launch.capacity_type}),
@@ -156,4 +156,4 @@ def _limit_spot(launch: Launch, going: Sequence[Node], course: Course) -> Launch
         types = launch.instance_types[:n_types]
         if _is_diverse(course, launch, [by_name[name] for name in types]):
             break
-    return _asking(launch, types, _asked_values(launch, labels.ZONE))
+    return _narrow(launch, types, _asked_values(launch, labels.ZONE))

@@ -18,13 +18,13 @@ from typing import Final
 import msgspec
 
 from dovetail.decide.disrupt.blockers import blocked
-from dovetail.decide.disrupt.calm import changes_at, evicted_often, overtaxed
+from dovetail.decide.disrupt.calm import changes_at, evicted_often, overtaxed_workload
 from dovetail.decide.disrupt.cost import Toll, moving_cost, parts_left, toll_of
 from dovetail.decide.disrupt.course import Course, launches_of
 from dovetail.decide.disrupt.probe import Ground, Part, Stuck, movable_pods, parts_of, probe_within
-from dovetail.decide.disrupt.replacing import bought, replacements
+from dovetail.decide.disrupt.replacing import purchase, replacements
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.nodes import recalled
+from dovetail.decide.nodes import with_memory
 from dovetail.decide.pools import launch_price, node_saving, pools_by_name, price_of, whole_prices
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch
@@ -91,7 +91,7 @@ def candidates_of(nodes: Iterable[Node], ground: Ground) -> list[Candidate]:
     ]
 
 
-def judged(
+def judge(
     course: Course, ground: Ground, chosen: Sequence[Candidate], heard: list[Blocked]
 ) -> Saving | Blocked | None:
     """What comes of these nodes together: a saving, or what is against it; None if nothing is.
@@ -129,11 +129,11 @@ def _most(chosen: Sequence[Candidate]) -> int:
     """What may come instead at most: of many nodes a part that saves little has parts that save
     nothing.
     """
-    paid = _paid(chosen)
+    paid = _price_of_all(chosen)
     return int((1 - WORTH_A_LOOK) * paid) if len(chosen) >= MANY else paid
 
 
-def _paid(chosen: Iterable[Candidate]) -> int:
+def _price_of_all(chosen: Iterable[Candidate]) -> int:
     return sum(candidate.price_nanousd for candidate in chosen)
 
 
@@ -150,7 +150,7 @@ def _worth_equals(result: object, chosen: Sequence[Candidate]) -> Saving | None:
     """The move if it saves so much that nodes may even be replaced by their equals."""
     if not isinstance(result, Saving) or len(chosen) < MANY:
         return None
-    return result if _saving_of(result) >= WORTH_EQUALS * _paid(chosen) else None
+    return result if _saving_of(result) >= WORTH_EQUALS * _price_of_all(chosen) else None
 
 
 def _better(result: Saving | Blocked | None, mixed: Saving | None) -> Saving | Blocked | None:
@@ -196,7 +196,7 @@ def _joined_saving(course: Course, ground: Ground, parts: Sequence[Saving]) -> S
         return parts[0]
     going = tuple(node for part in parts for node in part.going)
     moving = [pod for node in going for pod in movable_pods(node.name, ground)]
-    over = overtaxed(moving, course.world, course.now)
+    over = overtaxed_workload(moving, course.world, course.now)
     if over is not None:
         return evicted_often(going[0].name, over)
     return Saving(
@@ -213,11 +213,11 @@ def _without_equals(
     """Those of which nothing comes again that is just like them: as many stay as would come, the
     last first; or all that are like what would come.
     """
-    coming = Counter(bought(launch) for launch in launches)
+    coming = Counter(purchase(launch) for launch in launches)
     going: list[Candidate] = []
     for candidate in reversed(chosen):
-        if coming[bought(candidate.node)] > 0:
-            coming[bought(candidate.node)] -= not keeps_all
+        if coming[purchase(candidate.node)] > 0:
+            coming[purchase(candidate.node)] -= not keeps_all
         else:
             going.append(candidate)
     return going[::-1]
@@ -228,7 +228,7 @@ def _weigh(
 ) -> Saving | Blocked | None:
     going, launches = tuple(candidate.node for candidate in chosen), part.launches
     first = going[0]
-    saved = _paid(chosen) - launch_price(launches, course.world)
+    saved = _price_of_all(chosen) - launch_price(launches, course.world)
     moving = [pod for node in going for pod in movable_pods(node.name, ground)]
     toll = toll_of(moving, going=going, launches=launches, snapshot=course.world, now=course.now)
     least = -1 if _is_return(going, launches, course.world) else toll.least_nanousd
@@ -237,7 +237,7 @@ def _weigh(
     narrowed = replacements(course, going, launches, saved - least)
     if narrowed is None:
         return None
-    over = overtaxed(moving, course.world, course.now)
+    over = overtaxed_workload(moving, course.world, course.now)
     if over is not None:
         return evicted_often(first.name, over)
     all_scores = scores(going, saved, stakes(ground), ground)
@@ -293,7 +293,7 @@ class Stake(msgspec.Struct, frozen=True):
     cost: int
 
 
-@recalled
+@with_memory
 def stakes(ground: Ground) -> Mapping[str, Stake]:
     """What all nodes of each Balanced pool come to, by the pool's name."""
     names = {

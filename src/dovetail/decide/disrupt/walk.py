@@ -24,8 +24,8 @@ from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.candidates import Findings, disruption_verdict
 from dovetail.decide.disrupt.course import Course, budgets_for, carried_on
 from dovetail.decide.disrupt.probe import Ground, ground_of, movable_pods, quick_ground
-from dovetail.decide.disrupt.replacing import SPOT_TYPES, Bought, bought
-from dovetail.decide.disrupt.savings import REASON, Candidate, Saving, judged, saves_too_little
+from dovetail.decide.disrupt.replacing import SPOT_TYPES, Bought, purchase
+from dovetail.decide.disrupt.savings import REASON, Candidate, Saving, judge, saves_too_little
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.decide.pools import remaining_limits
 from dovetail.decide.spread import with_default_spread
@@ -96,7 +96,7 @@ def keepers(poor: Sequence[Prospect]) -> frozenset[str]:
     """
     groups: dict[Bought, list[Prospect]] = {}
     for prospect in poor:
-        groups.setdefault(bought(prospect.candidate.node), []).append(prospect)
+        groups.setdefault(purchase(prospect.candidate.node), []).append(prospect)
     kept: list[Prospect] = []
     for alike in groups.values():
         price = max(prospect.candidate.price_nanousd for prospect in alike)
@@ -156,7 +156,7 @@ class Walk:
 
     def go(self, free: Sequence[Candidate]) -> None:
         """Make every move with these nodes that saves money, but for those that go already."""
-        ground = self._ground()
+        ground = self._current_ground()
         free = self._worthwhile([item for item in free if item.name not in self._done], ground)
         if not free:
             return
@@ -176,10 +176,10 @@ class Walk:
                 return  # of so many, what else would be cheaper is seen once that is done
             free = [item.candidate for item in prospects if item.candidate.name not in self._done]
             free = free[: _PROMISING * max(1, self.course.world.policy.effort)]
-            if self._ground() is ground:
+            if self._current_ground() is ground:
                 screen.welcome()
             else:
-                ground = self._ground()
+                ground = self._current_ground()
                 screen = screen_of(ground, free)
         self._replace_likely(self._remove_emptiable(free, screen, ground))
 
@@ -200,7 +200,7 @@ class Walk:
             verdict = saves_too_little(item.name, saved, item.toll, self.course.now)
             self._laters[item.name] = (saved, verdict)
 
-    def _ground(self) -> Ground:
+    def _current_ground(self) -> Ground:
         """The cluster as it is by now; the same until the next move."""
         course = self.course
         if self._ground_now.snapshot is not course.world:
@@ -228,7 +228,7 @@ class Walk:
             price = 0 if is_hasty else item.price_nanousd - least
             estimate = screen.estimate(item.name, price, lets_go=is_within)
             if estimate.stuck is not None:
-                self._stuck(item, estimate.stuck.key)
+                self._note_stuck(item, estimate.stuck.key)
             elif not estimate.n_left and is_within:
                 going.append(item)
                 left[pool] -= 1
@@ -257,7 +257,7 @@ class Walk:
                 continue
             least = 1 if len(chosen) <= _FEW else len(chosen)
             is_vain = not self._first_that_saves(
-                quick_ground(self._ground(), shunned), chosen, least
+                quick_ground(self._current_ground(), shunned), chosen, least
             )
             is_any = is_any or not is_vain
             n_vain += is_vain
@@ -291,7 +291,9 @@ class Walk:
 
     def _at_leisure(self, *, is_many: bool) -> Ground:
         """Where to look for the best, unless there is much to look at."""
-        return quick_ground(self._ground(), frozenset()) if is_many else self._ground()
+        return (
+            quick_ground(self._current_ground(), frozenset()) if is_many else self._current_ground()
+        )
 
     # ------------------------------------------------------------------ one set
 
@@ -300,7 +302,7 @@ class Walk:
     ) -> bool:
         """Make the move, or the one with the better half of its nodes, and so on."""
         for some in _halves(chosen, least):
-            result = judged(self.course, ground, some, self.heard)
+            result = judge(self.course, ground, some, self.heard)
             if isinstance(result, Saving):
                 self._make(result)
                 return True
@@ -331,7 +333,7 @@ class Walk:
         if confirmed_at > now:
             self._n_proposed.update(node.node_pool for node in saving.going)
 
-    def _stuck(self, candidate: Candidate, pod: str) -> None:
+    def _note_stuck(self, candidate: Candidate, pod: str) -> None:
         why = "no remaining node has room for it, and no node can be launched"
         verdict = blocked(candidate.name, Blocker.POD_STUCK, pod=pod, why=why)
         self._whys.setdefault(candidate.name, verdict)

@@ -32,7 +32,7 @@ from dovetail.units import duration
 _BY_ITSELF: Final = frozenset({Blocker.NOMINATED, Blocker.NODE_PROTECTED, Blocker.SETBACK})
 
 
-def staying(snapshot: Snapshot, plan: Plan, now: datetime) -> tuple[Blocked, ...]:
+def staying_nodes(snapshot: Snapshot, plan: Plan, now: datetime) -> tuple[Blocked, ...]:
     """Why each node stays that the plan does not take away, by its name."""
     going = {name for disruption in plan.disruptions for name in disruption.nodes}
     told = {verdict.node: verdict for verdict in plan.blocked}

@@ -141,7 +141,7 @@ class Conditions(msgspec.Struct, frozen=True, gc=False):
                     assert_never(change)
         return result
 
-    def said(self, changes: Iterable[SetCondition], now: datetime) -> Conditions:
+    def with_changes(self, changes: Iterable[SetCondition], now: datetime) -> Conditions:
         """The same for an object of which nobody says whether it is ready as a whole."""
         result = self
         for change in changes:
@@ -158,7 +158,9 @@ def _clear_condition(conditions: Conditions, condition: str) -> Conditions:
     if condition == ROOT or condition in conditions.dependents:
         msg = f"{condition} cannot be cleared: {ROOT} depends on it"
         raise ValueError(msg)
-    return _holding(conditions, (item for item in conditions.held if item.type != condition))
+    return _with_conditions(
+        conditions, (item for item in conditions.held if item.type != condition)
+    )
 
 
 def _set_condition(conditions: Conditions, change: SetCondition, now: datetime) -> Conditions:
@@ -178,7 +180,7 @@ def _set_condition(conditions: Conditions, change: SetCondition, now: datetime) 
             msgspec.structs.replace(condition, observed_generation=conditions.generation)
             for condition in others
         ]
-    return _holding(conditions, (*others, stated))
+    return _with_conditions(conditions, (*others, stated))
 
 
 def _root(conditions: Conditions) -> SetCondition:
@@ -210,7 +212,7 @@ def _is_well(condition: Condition, conditions: Conditions) -> bool:
     )
 
 
-def _holding(all_conditions: Conditions, conditions: Iterable[Condition]) -> Conditions:
+def _with_conditions(all_conditions: Conditions, conditions: Iterable[Condition]) -> Conditions:
     return msgspec.structs.replace(all_conditions, held=_in_order(conditions))
 
 

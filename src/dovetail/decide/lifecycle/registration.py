@@ -121,10 +121,10 @@ def _taints(claim: ClaimObject, node: NodeObject, *, is_new: bool) -> tuple[Tain
     """Startup taints come with the first sync only: whoever took one off since meant it."""
     if node.labels.get(labels.DO_NOT_SYNC_TAINTS) == _TRUE:
         return node.taints
-    return merged(node.taints, claim.taints + (claim.startup_taints if is_new else ()))
+    return merge(node.taints, claim.taints + (claim.startup_taints if is_new else ()))
 
 
-def merged(taints: tuple[Taint, ...], more: Iterable[Taint]) -> tuple[Taint, ...]:
+def merge(taints: tuple[Taint, ...], more: Iterable[Taint]) -> tuple[Taint, ...]:
     """All taints, one for each key and effect; what is held already stays as it is."""
     result = list(taints)
     for taint in more:

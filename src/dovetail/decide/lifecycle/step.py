@@ -104,7 +104,7 @@ def node_after(node: NodeObject, patches: Iterable[NodePatch]) -> NodeObject:
     return node
 
 
-def joined(patches: Iterable[_Patch]) -> tuple[_Patch, ...]:
+def join(patches: Iterable[_Patch]) -> tuple[_Patch, ...]:
     """One patch for each object, the later word on top."""
     by_name: dict[str, _Patch] = {}
     for patch in patches:
@@ -286,9 +286,9 @@ class Step(msgspec.Struct, frozen=True, gc=False):
         """Both steps as one."""
         return Step(
             conditions=self.conditions + more.conditions,
-            claims=joined(self.claims + more.claims),
-            nodes=joined(self.nodes + more.nodes),
-            pools=joined(self.pools + more.pools),
+            claims=join(self.claims + more.claims),
+            nodes=join(self.nodes + more.nodes),
+            pools=join(self.pools + more.pools),
             actions=self.actions + more.actions,
             events=self.events + more.events,
             milestones=self.milestones + more.milestones,

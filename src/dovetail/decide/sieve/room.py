@@ -147,7 +147,7 @@ def reservations(state: Sifting) -> Finding | None:
     shelf = state.shelf
     for wish, mask in state.branches:
         unreserved = shelf.rows(wish) & ~shelf.table.reserved
-        if shelf.table.folded(unreserved) & mask & state.left:
+        if shelf.table.types_of(unreserved) & mask & state.left:
             return None
     waiver = Waiver(reasons=frozenset({Reason.RESERVATIONS}))
     return Finding(Reason.RESERVATIONS, partial(say, Reason.RESERVATIONS), state.left, waiver)

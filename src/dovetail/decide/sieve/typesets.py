@@ -71,7 +71,7 @@ class LabelIndex(msgspec.Struct, frozen=True):
     open_ended: tuple[tuple[Bits, Requirement], ...]
     absent: Bits
 
-    def having(self, requirements: Said) -> Bits:
+    def rows_with(self, requirements: Said) -> Bits:
         """Who has the label with a value that everything said allows."""
         mask = 0
         for value, members in self.by_value.items():
@@ -149,7 +149,7 @@ class TypeTable:
             )
         return self._row_indices[key]
 
-    def folded(self, rows: Bits) -> Bits:
+    def types_of(self, rows: Bits) -> Bits:
         """The types that these offerings belong to."""
         if rows not in self._folded:
             self._folded[rows] = _mask(bool(rows & span) for span in self._spans)

@@ -73,7 +73,7 @@ def without(wish: Wish, keys: frozenset[str]) -> Wish:
     return {key: needs for key, needs in wish.items() if key not in keys} if keys else wish
 
 
-def spoken(requirements: Said) -> str:
+def needs_text(requirements: Said) -> str:
     """What is said of one key, for people."""
     return " and ".join(str(requirement) for requirement in requirements)
 

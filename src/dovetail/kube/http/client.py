@@ -96,10 +96,7 @@ class HttpKube:
         """Delete an object, or mark it as going while finalizers hold it. Raises NotFoundError."""
         options = {"apiVersion": "v1", "kind": "DeleteOptions", **_options(how)}
         request = Request(
-            "DELETE",
-            single(ref),
-            retry.repeat_of_deletion(how),
-            msgspec.json.encode(options),
+            "DELETE", single(ref), retry.repeat_of_deletion(how), msgspec.json.encode(options)
         )
         await self._transport.answer(request, _nothing)
 

@@ -42,23 +42,23 @@ _MODES: Final = ("", "Never", "IfAvailable")
 def load(environment: Mapping[str, str], *, path: str = "", context: str = "") -> Access:
     """How to reach the cluster. Raises InputError."""
     if path:
-        return _chosen(kubeconfig_files.read((path,)), context, environment)
+        return _choose(kubeconfig_files.read((path,)), context, environment)
     listed = tuple(part for part in environment.get(_KUBECONFIG, "").split(os.pathsep) if part)
     if listed:
         kubeconfig = kubeconfig_files.read(listed, may_lack=True)
         if kubeconfig is None:
             msg = f"{_KUBECONFIG}: expected a kubeconfig at {' or '.join(listed)}: none is there"
             raise InputError(msg)
-        return _chosen(kubeconfig, context, environment)
+        return _choose(kubeconfig, context, environment)
     if in_cluster.is_in_cluster(environment):
         found_inside = in_cluster.access(environment)
         proxy = from_environment(found_inside.server, environment)
         return msgspec.structs.replace(found_inside, proxy=proxy)
     home = str(Path(environment.get("HOME", "~")).expanduser() / ".kube" / "config")
-    return _chosen(kubeconfig_files.read((home,), may_lack=True), context, environment)
+    return _choose(kubeconfig_files.read((home,), may_lack=True), context, environment)
 
 
-def _chosen(kubeconfig: Kubeconfig | None, asked: str, environment: Mapping[str, str]) -> Access:
+def _choose(kubeconfig: Kubeconfig | None, asked: str, environment: Mapping[str, str]) -> Access:
     if kubeconfig is None:
         msg = f"no cluster is named; expected --kubeconfig, {_KUBECONFIG} or ~/.kube/config"
         raise InputError(msg)
@@ -98,7 +98,7 @@ def _access(
     if not is_address(server):
         msg = f"{cluster.at('server')}: expected a URL such as https://host:6443, not {server!r}"
         raise InputError(msg)
-    proxy = checked(cluster.value.proxy_url, cluster.at("proxy-url"))
+    proxy = check_proxy(cluster.value.proxy_url, cluster.at("proxy-url"))
     trust = _trust(cluster)
     return Access(
         server=server.rstrip("/"),
@@ -224,7 +224,7 @@ def _cluster_info(cluster: KubeconfigEntry[KubeconfigCluster], trust: Trust) -> 
 
 
 def _impersonation(user: KubeconfigEntry[User]) -> tuple[tuple[str, str], ...]:
-    headers = tuple(_acting(user.value))
+    headers = tuple(_user_headers(user.value))
     if headers and not user.value.act_as:
         msg = f"{user.at('as')}: expected a user to act as, since other parts of one are given"
         raise InputError(msg)
@@ -234,7 +234,7 @@ def _impersonation(user: KubeconfigEntry[User]) -> tuple[tuple[str, str], ...]:
     return headers
 
 
-def _acting(value: User) -> Iterator[tuple[str, str]]:
+def _user_headers(value: User) -> Iterator[tuple[str, str]]:
     yield from (
         *((("Impersonate-User", value.act_as),) if value.act_as else ()),
         *((("Impersonate-Uid", value.as_uid),) if value.as_uid else ()),
@@ -247,7 +247,7 @@ def _acting(value: User) -> Iterator[tuple[str, str]]:
     )
 
 
-def checked(proxy: str, field: str) -> str:
+def check_proxy(proxy: str, field: str) -> str:
     """The proxy, if it is of a kind that can be used. Raises InputError."""
     if proxy and not is_address(proxy):
         msg = f"{field}: expected an http or https proxy, not {proxy!r}"
@@ -271,7 +271,7 @@ def from_environment(server: str, environment: Mapping[str, str]) -> str:
     proxy = _variable(environment, name)
     if not proxy or _is_direct(parts.hostname or "", _variable(environment, "no_proxy")):
         return ""
-    return checked(proxy if "://" in proxy else f"http://{proxy}", name.upper())
+    return check_proxy(proxy if "://" in proxy else f"http://{proxy}", name.upper())
 
 
 def _variable(environment: Mapping[str, str], name: str) -> str:

@@ -75,7 +75,7 @@ class PluginCredentials:
         async with self._running:
             return self._fresh() or await self._ask()
 
-    async def renewed(self, refused: Identity) -> Identity:
+    async def renew(self, refused: Identity) -> Identity:
         """Who we are now that the server has refused this."""
         async with self._running:
             identity = self._fresh()

@@ -180,7 +180,7 @@ class Transport:
         try:
             return await self._sent_as(identity, request, patience)
         except UnauthorizedError:
-            renewed = await self._credentials.renewed(identity)
+            renewed = await self._credentials.renew(identity)
             if renewed == identity:
                 raise
         return await self._sent_as(renewed, request, patience)

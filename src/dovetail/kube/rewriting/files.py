@@ -151,7 +151,7 @@ class _Report:
 
     def __init__(self, extensions: Sequence[api.Extension], errors: list[str]) -> None:
         self._extensions = extensions
-        self._kinds = api.extended(extensions)
+        self._kinds = api.all_kinds(extensions)
         self._errors = errors
         self._warnings: list[str] = []
 
@@ -163,10 +163,10 @@ class _Report:
         changes = []
         for given, outcome in zip(text.objects, outcomes, strict=True):
             origin = ManifestOrigin(text.source.name, given.document, given.item)
-            self._tell(f"{origin}: {_titled(given.tree)}", outcome)
+            self._tell(f"{origin}: {_title(given.tree)}", outcome)
             if outcome.is_changed:
-                after = tuple(_described(part.tree) for part in (outcome.object, *outcome.added))
-                changes.append(ConvertedManifest(origin, _described(given.tree), after))
+                after = tuple(_description(part.tree) for part in (outcome.object, *outcome.added))
+                changes.append(ConvertedManifest(origin, _description(given.tree), after))
         result = _rewritten(text, outcomes) if changes else text.text
         if changes and not text.is_json:
             lost = Counter(YamlLayout(text.text).comments()) - Counter(
@@ -188,7 +188,7 @@ class _Report:
             for new in (outcome.object, *outcome.added):
                 for problem in self._problems(new.tree):
                     self._warnings.append(
-                        f"{title}: the converted {_titled(new.tree)} breaks a rule of v1: {problem}"
+                        f"{title}: the converted {_title(new.tree)} breaks a rule of v1: {problem}"
                     )
 
     def _problems(self, tree: Fields) -> Sequence[api.FieldProblem]:
@@ -201,13 +201,13 @@ class _Report:
             return (error.problem,)
 
 
-def _titled(tree: Fields) -> str:
+def _title(tree: Fields) -> str:
     name = as_fields(tree.get("metadata")).get("name") or "without a name"
     return f"{tree.get('kind') or 'object'} {name}"
 
 
-def _described(tree: Fields) -> str:
-    return f"{_titled(tree)} ({tree.get('apiVersion')})"
+def _description(tree: Fields) -> str:
+    return f"{_title(tree)} ({tree.get('apiVersion')})"
 
 
 def _rewritten(text: _Text, outcomes: Sequence[Outcome]) -> str:
@@ -215,7 +215,7 @@ def _rewritten(text: _Text, outcomes: Sequence[Outcome]) -> str:
     for given, outcome in zip(text.objects, outcomes, strict=True):
         by_document.setdefault(given.document, []).append((given, outcome))
     changed = {
-        number: _wanted(text.documents[number], objects)
+        number: _new_content(text.documents[number], objects)
         for number, objects in by_document.items()
         if any(outcome.is_changed for _, outcome in objects)
     }
@@ -233,7 +233,9 @@ def _rewritten(text: _Text, outcomes: Sequence[Outcome]) -> str:
     raise InputError(msg)
 
 
-def _wanted(tree: api.Tree, objects: Sequence[tuple[_Object, Outcome]]) -> list[ConvertedObject]:
+def _new_content(
+    tree: api.Tree, objects: Sequence[tuple[_Object, Outcome]]
+) -> list[ConvertedObject]:
     """What a document becomes: itself, then what is new; a list stays one document."""
     if objects[0][0].item < 0:
         [(_, outcome)] = objects
@@ -250,13 +252,13 @@ def _wanted(tree: api.Tree, objects: Sequence[tuple[_Object, Outcome]]) -> list[
         for part in (given[index].object, *given[index].added):
             at = (_ITEMS, len(items))
             moves[at] = (_ITEMS, index)
-            moves |= {(*at, *path): _moved(index, origin) for path, origin in part.moves.items()}
+            moves |= {(*at, *path): _new_path(index, origin) for path, origin in part.moves.items()}
             items.append(part.tree)
     whole = as_fields(tree) | {"apiVersion": "v1", "kind": "List", _ITEMS: items}
     return [ConvertedObject(whole, moves)]
 
 
-def _moved(index: int, origin: Path) -> Path:
+def _new_path(index: int, origin: Path) -> Path:
     return origin if origin == NOWHERE else (_ITEMS, index, *origin)
 
 

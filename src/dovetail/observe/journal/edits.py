@@ -63,7 +63,7 @@ def _origins(
     return origins, written
 
 
-def edited(
+def apply_edit(
     before: Sequence[LineT], made: Edit, read: Callable[[msgspec.Raw], LineT]
 ) -> tuple[LineT, ...]:
     """The list after an edit. Raises ValueError for the edit of some other list."""

@@ -46,7 +46,7 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     record: bytes
 
 
-def sealed(mark: Mark, record: bytes) -> bytes:
+def seal(mark: Mark, record: bytes) -> bytes:
     """A frame as it stands in the file."""
     content = _MARK.pack(mark.number, (mark.at - _BEGINNING) // _TICK) + record
     return _SEAL.pack(len(content), zlib.crc32(content)) + content

@@ -25,7 +25,7 @@ from dovetail.observe.journal.segments import (
     Mark,
     Segment,
     next_number,
-    sealed,
+    seal,
     segment_path,
     segments,
     surplus,
@@ -51,7 +51,7 @@ class _Open:
     def add(self, decision: Decision) -> None:
         """Write a decision. Raises OSError, and leaves nothing half written then."""
         mark = Mark(decision.number, decision.now)
-        frame = sealed(mark, self.records.written(decision))
+        frame = seal(mark, self.records.write(decision))
         content = frame if self.n_records else MAGIC + frame
         try:
             self._append(content)

@@ -15,7 +15,7 @@ from dovetail.model.requirements import Requirements
 from dovetail.model.snapshot import Decision, Snapshot
 from dovetail.present.explanation import Section, departure
 from dovetail.present.history.happenings import Telling, departure_reason, is_going
-from dovetail.present.table import counted, price
+from dovetail.present.table import plural, price
 
 _SHOWN: Final = 6
 
@@ -163,7 +163,7 @@ class NodeHistory:
             for pod in decision.snapshot.pods
         )
         if n_guests and not self._had_guests:
-            self._telling.say(decision, f"{counted(n_guests, 'pod')} on it")
+            self._telling.say(decision, f"{plural(n_guests, 'pod')} on it")
         elif self._had_guests and not n_guests:
             self._telling.say(decision, "no pods on it any more")
         self._had_guests = bool(n_guests)
@@ -172,7 +172,7 @@ class NodeHistory:
         for going in decision.plan.disruptions:
             if node.name in going.nodes:
                 self.end = End(node.name, decision, going.reason, going)
-                self._telling.say(decision, _going(going, node.name), _GOING)
+                self._telling.say(decision, _removal_text(going, node.name), _GOING)
                 return
         for kept in decision.plan.blocked:
             if kept.node == node.name:
@@ -204,7 +204,7 @@ def _launch_text(launch: Launch, instead_of: Disrupt | None) -> str:
     kind = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
     cost = f"{kind} of NodePool {launch.node_pool} for {price(launch.price_nanousd)} an hour"
     if instead_of is None:
-        return f"created for {counted(len(launch.pods), 'pod')}: {cost}"
+        return f"created for {plural(len(launch.pods), 'pod')}: {cost}"
     return f"created to replace {', '.join(instead_of.nodes)}: {cost}"
 
 
@@ -216,6 +216,6 @@ def _stage(node: Node) -> str:
     return "ready" if node.is_ready else "not ready"
 
 
-def _going(going: Disrupt, name: str) -> str:
+def _removal_text(going: Disrupt, name: str) -> str:
     told = departure(going, name)
     return told[0].lower() + told[1:].rstrip(".")

@@ -27,7 +27,7 @@ from dovetail.present.history.pods import PodHistory
 from dovetail.present.history.pools import PoolHistory
 from dovetail.present.lookup import LookupSubject, SubjectKind, find
 from dovetail.present.plan import Json, claim_json, instant
-from dovetail.present.table import counted
+from dovetail.present.table import plural
 
 _EARLIER: Final = timedelta(hours=1)  # by so much an order may be older than what came of it
 Known = Pod | Node | NodePool | Launch
@@ -191,7 +191,7 @@ def _explanation_of(meant: Meant, asked: LookupSubject) -> Explanation:
 
 def _verdict(meant: Meant, verdict: str, life: _History) -> str:
     if not meant.is_gone:
-        return _leaving(life, meant) or verdict
+        return _leaving_text(life, meant) or verdict
     match life:
         case NodeHistory():
             return gone_verdict(life) or verdict
@@ -205,7 +205,7 @@ def _verdict(meant: Meant, verdict: str, life: _History) -> str:
             assert_never(unknown)
 
 
-def _leaving(life: _History, meant: Meant) -> str:
+def _leaving_text(life: _History, meant: Meant) -> str:
     """That a node is on its way out, which a decision before this one has begun."""
     if not isinstance(life, NodeHistory) or life.end is None:
         return ""
@@ -249,8 +249,8 @@ def _sections(meant: Meant, told: Explanation, life: _History) -> Iterator[Secti
 def _balance(life: PoolHistory) -> str:
     n_lost = life.lost.total()
     reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(life.lost.items()))
-    lost = f"{counted(n_lost, 'node')} removed" + (f" ({reasons})" if reasons else "")
-    return f"{counted(life.n_launched, 'node')} launched, {lost}, within this journal."
+    lost = f"{plural(n_lost, 'node')} removed" + (f" ({reasons})" if reasons else "")
+    return f"{plural(life.n_launched, 'node')} launched, {lost}, within this journal."
 
 
 def _life_json(life: _History) -> dict[str, Json]:

@@ -33,7 +33,12 @@ from dovetail.providers.aws.instances.drift import InstanceDriftView, drift_reas
 from dovetail.providers.aws.instances.launched import launched_instance, unknown_instance
 from dovetail.providers.aws.instances.ownership import ClaimOwner, owners
 from dovetail.providers.aws.instances.reading import Ec2Instances
-from dovetail.providers.aws.instances.upkeep import ClaimUpkeep, endings, outlived, untagged
+from dovetail.providers.aws.instances.upkeep import (
+    ClaimUpkeep,
+    claims_without_tag,
+    endings,
+    outlived_claims,
+)
 from dovetail.providers.aws.interruption.claims import REBALANCE
 from dovetail.providers.aws.launching import keys
 from dovetail.providers.aws.launching.class_catalogue import ClassCatalogue
@@ -128,7 +133,7 @@ class AwsProvider:
         owner = self._owners[result.instance.id] = ClaimOwner(claim.name, claim.uid)
         order, node_class = result.order, result.node_class
         if order is None or node_class is None:
-            return await self._adopted(claim, result, owner)
+            return await self._adopt(claim, result, owner)
         if order.warning:
             self._log.warning(order.warning, node_claim=claim.name)
         described = launched_instance(claim, result.instance, order, self._clock.now())
@@ -142,11 +147,9 @@ class AwsProvider:
             requests=claim.requests,
             sold_out=sold_out(result.answer, described.capacity_type),
         )
-        return self._annotated(instance, node_class)
+        return self._annotate(instance, node_class)
 
-    async def _adopted(
-        self, claim: ClaimObject, result: LaunchResult, owner: ClaimOwner
-    ) -> Instance:
+    async def _adopt(self, claim: ClaimObject, result: LaunchResult, owner: ClaimOwner) -> Instance:
         """The instance of a launch that this process did not see through to its end."""
         unknown = unknown_instance(claim, result.instance)
         try:
@@ -156,9 +159,9 @@ class AwsProvider:
         node_class, types = await self._class_and_types(claim.node_class.name)
         kind = types.get(described.instance_type)
         instance = cloud_instance(described, kind, owner, requests=claim.requests)
-        return self._annotated(instance, node_class) if node_class is not None else instance
+        return self._annotate(instance, node_class) if node_class is not None else instance
 
-    def _annotated(self, instance: Instance, node_class: EC2NodeClass) -> Instance:
+    def _annotate(self, instance: Instance, node_class: EC2NodeClass) -> Instance:
         annotations = {
             keys.NODE_CLASS_HASH: self._hash(node_class),
             keys.NODE_CLASS_HASH_VERSION: HASH_VERSION,
@@ -183,7 +186,7 @@ class AwsProvider:
                 records = await self._marks.records()
             siblings = await self._instances.of_token(described.token) if described.token else []
             self._owners |= owners(siblings or [described], records)
-        return await self._converted(described)
+        return await self._convert(described)
 
     async def list(self) -> tuple[Instance, ...]:
         """Every instance of this cluster, also one that is terminating, by provider id."""
@@ -197,7 +200,7 @@ class AwsProvider:
         self._owners = {key: owner for key, owner in self._owners.items() if key in listed}
         converted: list[Instance] = []
         for start in range(0, len(present), _AT_ONCE):
-            converted += [await self._converted(item) for item in present[start : start + _AT_ONCE]]
+            converted += [await self._convert(item) for item in present[start : start + _AT_ONCE]]
             await asyncio.sleep(0)  # others may want the event loop
         return tuple(sorted(converted, key=lambda item: item.provider_id))
 
@@ -211,10 +214,10 @@ class AwsProvider:
                 await self._instances.terminate(provider_id)
         except NodeClaimNotFoundError:
             if provider_id in self._reserved:
-                self.catalogue.reservations.terminated(self._reserved.pop(provider_id))
+                self.catalogue.reservations.note_end(self._reserved.pop(provider_id))
             raise
 
-    async def _converted(self, described: Ec2Instance) -> Instance:
+    async def _convert(self, described: Ec2Instance) -> Instance:
         _, types = await self._class_and_types(described.tags.get(keys.NODE_CLASS_TAG, ""))
         owner = self._owners.get(described.id, ClaimOwner())
         return cloud_instance(described, types.get(described.instance_type), owner)
@@ -311,12 +314,12 @@ class AwsProvider:
         Raises CloudError, CallFailedError, ApiError.
         """
         claims = await self._marks.records()
-        untagged_claims = untagged(claims)
+        untagged_claims = claims_without_tag(claims)
         reserved = [claim for claim in claims if labels.RESERVATION_ID in claim.labels]
         if not untagged_claims and not reserved:
             return
         instances = {item.provider_id: item for item in await self._instances.all()}
-        for claim in outlived(reserved, instances):
+        for claim in outlived_claims(reserved, instances):
             self._log.info("reservation of an instance has ended", node_claim=claim.name)
             await self._upkeep.relabel(claim)
         for ending in endings(reserved, await self._reservations(reserved), self._clock.now()):

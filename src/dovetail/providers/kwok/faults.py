@@ -131,7 +131,7 @@ class Faults:
         self._n_struck = [0] * len(self._ordered)
 
     @property
-    def ordered(self) -> tuple[AnyFault, ...]:
+    def all_faults(self) -> tuple[AnyFault, ...]:
         """All of them, also those that have struck for the last time."""
         return tuple(self._ordered)
 
@@ -140,7 +140,7 @@ class Faults:
         self._ordered.append(fault)
         self._n_struck.append(0)
 
-    def throttled(self, call: Call, now: datetime) -> bool:
+    def is_throttled(self, call: Call, now: datetime) -> bool:
         """Whether this call is one too many."""
         return any(
             self._strikes(at, now)

@@ -88,7 +88,7 @@ class KwokProvider:
     async def create(self, claim: ClaimObject) -> Instance:
         """Launch the cheapest machine that would do; its Node appears after the delay."""
         await self._meet_launch_faults(claim)
-        with _failing(f"launching node claim {claim.name}", _create_error):
+        with _cloud_errors(f"launching node claim {claim.name}", _create_error):
             if self._has_reservations:
                 async with self._reserving:
                     return await self._create(claim)
@@ -96,7 +96,7 @@ class KwokProvider:
 
     async def _create(self, claim: ClaimObject) -> Instance:
         try:
-            wanted, sold_out = await self._chosen(claim)
+            wanted, sold_out = await self._choose(claim)
         except CloudError:
             # Nothing more can be had, but what the claim has already, it keeps.
             own = await self._store.find(claim.name)
@@ -111,15 +111,17 @@ class KwokProvider:
             self._to_attend.put_nowait(kept)
         return kept.instance(sold_out=sold_out)
 
-    async def _chosen(self, claim: ClaimObject) -> tuple[Machine, tuple[SoldOut, ...]]:
+    async def _choose(self, claim: ClaimObject) -> tuple[Machine, tuple[SoldOut, ...]]:
         """The machine that the claim is to get, and what would have been cheaper."""
         delay = await self._node_classes.registration_delay(claim.node_class)
         now = self._clock.now()
         n_used = await self._n_used()
         sold_out: list[SoldOut] = []
         for choice in self._prices.serving(claim):
-            if _left(choice.offering, n_used) and not self.faults.is_sold_out(choice.sold_out, now):
-                made = store.launched(claim, choice, now=now, delay=delay)
+            if _has_left(choice.offering, n_used) and not self.faults.is_sold_out(
+                choice.sold_out, now
+            ):
+                made = store.new_machine(claim, choice, now=now, delay=delay)
                 return self._with_its_end(made, claim, now), tuple(sold_out)
             sold_out.append(choice.sold_out)
         raise _nothing_left(claim, sold_out)
@@ -133,32 +135,32 @@ class KwokProvider:
     async def delete(self, provider_id: str) -> None:
         """Take the machine away. Raises NodeClaimNotFoundError once it is gone."""
         self._meet_throttling(Call.DELETE)
-        with _failing(f"deleting instance {provider_id}", CloudError):
-            kept = await self._found(provider_id)
+        with _cloud_errors(f"deleting instance {provider_id}", CloudError):
+            kept = await self._kept_of(provider_id)
             try:
                 await self._store.remove(kept)
             except (NotFoundError, ConflictError):
-                raise _gone(provider_id) from None  # somebody else was faster
+                raise _gone_error(provider_id) from None  # somebody else was faster
 
     async def get(self, provider_id: str) -> Instance:
         """The machine. Raises NodeClaimNotFoundError."""
         self._meet_throttling(Call.GET)
-        with _failing(f"reading instance {provider_id}", CloudError):
-            return _reported(await self._found(provider_id))
+        with _cloud_errors(f"reading instance {provider_id}", CloudError):
+            return _instance_of(await self._kept_of(provider_id))
 
     async def list(self) -> tuple[Instance, ...]:
         """Every machine, also one that has yet to register."""
         self._meet_throttling(Call.LIST)
-        with _failing("listing instances", CloudError):
-            instances = [_reported(kept) for kept in await self._store.all()]
+        with _cloud_errors("listing instances", CloudError):
+            instances = [_instance_of(kept) for kept in await self._store.all()]
         return tuple(sorted(instances, key=lambda item: item.provider_id))
 
     async def instance_types(self, pool: NodePool) -> tuple[InstanceType, ...]:
         """The whole catalogue, whatever the pool; reservations with what is left of them."""
         self._meet_throttling(Call.INSTANCE_TYPES)
-        with _failing(f"listing instance types of node pool {pool.name}", CloudError):
+        with _cloud_errors(f"listing instance types of node pool {pool.name}", CloudError):
             n_used = await self._n_used()
-        return tuple(_unreserved(kind, n_used) for kind in self._types) if n_used else self._types
+        return tuple(_with_counts(kind, n_used) for kind in self._types) if n_used else self._types
 
     async def drift_reason(self, node: Node) -> str:  # noqa: ARG002  the protocol names it
         """Never: nothing about a pretended machine can go out of date."""
@@ -193,11 +195,11 @@ class KwokProvider:
         if seconds > 0:
             await self._timer.sleep(seconds)
 
-    async def _found(self, provider_id: str) -> Kept:
+    async def _kept_of(self, provider_id: str) -> Kept:
         name = store.name_of(provider_id)
         kept = await self._store.find(name) if name else None
         if kept is None:
-            raise _gone(provider_id)
+            raise _gone_error(provider_id)
         return kept
 
     async def _n_used(self) -> Counter[str]:
@@ -209,7 +211,7 @@ class KwokProvider:
 
     async def _meet_launch_faults(self, claim: ClaimObject) -> None:
         now = self._clock.now()
-        if self.faults.throttled(Call.CREATE, now):
+        if self.faults.is_throttled(Call.CREATE, now):
             msg = f"launching node claim {claim.name}: too many requests"
             raise CreateError(msg, condition_reason="Throttled")
         if slowness := self.faults.slowness(claim, now):
@@ -218,13 +220,13 @@ class KwokProvider:
             raise failure
 
     def _meet_throttling(self, call: Call) -> None:
-        if self.faults.throttled(call, self._clock.now()):
+        if self.faults.is_throttled(call, self._clock.now()):
             msg = f"kwok: {call}: too many requests"
             raise CloudError(msg)
 
 
 @contextmanager
-def _failing(doing: str, failure: Callable[[str], CloudError]) -> Iterator[None]:
+def _cloud_errors(doing: str, failure: Callable[[str], CloudError]) -> Iterator[None]:
     """What the API refuses, told as a cloud tells it."""
     try:
         yield
@@ -237,11 +239,11 @@ def _create_error(message: str) -> CreateError:
     return CreateError(message, condition_reason="LaunchFailed")
 
 
-def _reported(kept: Kept) -> Instance:
+def _instance_of(kept: Kept) -> Instance:
     return kept.machine.instance(is_terminating=kept.is_terminating)
 
 
-def _gone(provider_id: str) -> NodeClaimNotFoundError:
+def _gone_error(provider_id: str) -> NodeClaimNotFoundError:
     return NodeClaimNotFoundError(f"there is no instance {provider_id}")
 
 
@@ -254,14 +256,14 @@ def _nothing_left(claim: ClaimObject, sold_out: Sequence[SoldOut]) -> Insufficie
     return InsufficientCapacityError(msg, sold_out=tuple(sold_out))
 
 
-def _left(offering: Offering, n_used: Counter[str]) -> bool:
+def _has_left(offering: Offering, n_used: Counter[str]) -> bool:
     """Whether there is any left of it; only reservations end."""
     if offering.capacity_type != labels.RESERVED:
         return True
     return n_used[offering.reservation_id] < offering.reservation_capacity
 
 
-def _unreserved(kind: InstanceType, n_used: Counter[str]) -> InstanceType:
+def _with_counts(kind: InstanceType, n_used: Counter[str]) -> InstanceType:
     """The type with what is left of its reservations."""
     if not any(at.reservation_id in n_used for at in kind.offerings):
         return kind

@@ -80,7 +80,7 @@ class Machine(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaul
         )
 
 
-def launched(claim: ClaimObject, choice: Priced, *, now: datetime, delay: timedelta) -> Machine:
+def new_machine(claim: ClaimObject, choice: Priced, *, now: datetime, delay: timedelta) -> Machine:
     """The machine that a claim gets of this choice.
 
     It has what its type has. What the claim asks for beyond that, an overlay has promised.
@@ -99,7 +99,7 @@ def launched(claim: ClaimObject, choice: Priced, *, now: datetime, delay: timede
     )
 
 
-def recorded(annotations: Mapping[str, str]) -> Machine | None:
+def recorded_machine(annotations: Mapping[str, str]) -> Machine | None:
     """The machine that an object keeps the record of, if it keeps one."""
     record = annotations.get(RECORD)
     if record is None:
@@ -141,8 +141,8 @@ def node(
         },
         "status": {
             "phase": "Pending",
-            "capacity": {**quantity.rendered(machine.capacity)},
-            "allocatable": {**quantity.rendered(machine.allocatable)},
+            "capacity": {**quantity.render_all(machine.capacity)},
+            "allocatable": {**quantity.render_all(machine.allocatable)},
         },
     }
 
@@ -171,18 +171,18 @@ class Store:
 
     async def find(self, name: str) -> Kept | None:
         """The machine of this name."""
-        pending = _pending(await self._bare(_CLAIM, name))
-        registered = _registered(await self._bare(_NODE, name))
+        pending = _pending_machine(await self._bare(_CLAIM, name))
+        registered = _registered_machine(await self._bare(_NODE, name))
         return registered or pending
 
     async def all(self) -> tuple[Kept, ...]:
         """Every machine, by name."""
         kept_by_name: dict[str, Kept] = {}
         async for wire in self._each(Scope(_CLAIM)):
-            if pending := _pending(wire):
+            if pending := _pending_machine(wire):
                 kept_by_name[pending.machine.name] = pending
         async for wire in self._each(Scope(_NODE, labels=f"{FAKE}=fake")):
-            if registered := _registered(wire):
+            if registered := _registered_machine(wire):
                 is_noted = registered.machine.name in kept_by_name
                 registered = msgspec.structs.replace(registered, is_noted=is_noted)
                 kept_by_name[registered.machine.name] = registered
@@ -199,8 +199,8 @@ class Store:
             else:
                 return machine
             if existing is not None:
-                return _same(machine, _registered(existing))
-        raise _unsettled(machine.name)
+                return _same(machine, _registered_machine(existing))
+        raise _conflict_error(machine.name)
 
     async def note(self, machine: Machine) -> Machine:
         """Keep a machine that has yet to register; the one that its claim has, if it has one."""
@@ -209,7 +209,9 @@ class Store:
             if claim is None or claim.metadata.uid != machine.claim_uid:
                 msg = f"launching node claim {machine.name}: the claim is gone"
                 raise CreateError(msg, condition_reason="NodeClaimNotFound")
-            kept = _pending(claim) or _registered(await self._bare(_NODE, machine.name))
+            kept = _pending_machine(claim) or _registered_machine(
+                await self._bare(_NODE, machine.name)
+            )
             if kept is not None:
                 return _same(machine, kept)
             try:
@@ -217,14 +219,14 @@ class Store:
             except (ConflictError, NotFoundError):
                 continue  # somebody changed the claim: look again
             return machine
-        raise _unsettled(machine.name)
+        raise _conflict_error(machine.name)
 
     async def appear(self, machine: Machine) -> None:
         """Register a machine whose time has come, unless its claim no longer wants it."""
         wire = await self._read(_CLAIM, machine.name, api.NodeClaim)
         if wire is None or wire.metadata.deletion_timestamp is not None:
             return
-        kept = _pending(wire)
+        kept = _pending_machine(wire)
         if kept is None or kept.machine.claim_uid != machine.claim_uid:
             return
         claim = ClaimObject(
@@ -304,8 +306,8 @@ class Store:
             page = await self._kube.list(scope, limit=_PAGE, token=page.token)
 
 
-def _pending(claim: api.Object | None) -> Kept | None:
-    machine = recorded(claim.metadata.annotations) if claim else None
+def _pending_machine(claim: api.Object | None) -> Kept | None:
+    machine = recorded_machine(claim.metadata.annotations) if claim else None
     # A record is the claim's only if it says so: annotations are copied about.
     is_its_own = (
         machine is not None and claim is not None and machine.claim_uid == claim.metadata.uid
@@ -313,8 +315,8 @@ def _pending(claim: api.Object | None) -> Kept | None:
     return Kept(machine, is_noted=True) if machine is not None and is_its_own else None
 
 
-def _registered(node: api.Object | None) -> Kept | None:
-    machine = recorded(node.metadata.annotations) if node else None
+def _registered_machine(node: api.Object | None) -> Kept | None:
+    machine = recorded_machine(node.metadata.annotations) if node else None
     if node is None or machine is None or machine.name != node.metadata.name:
         return None
     return Kept(machine, node.metadata.uid, node.metadata.deletion_timestamp is not None)
@@ -328,6 +330,6 @@ def _same(wanted: Machine, kept: Kept | None) -> Machine:
     raise CreateError(msg, condition_reason="NodeNameTaken")
 
 
-def _unsettled(name: str) -> CreateError:
+def _conflict_error(name: str) -> CreateError:
     msg = f"launching node claim {name}: its objects keep changing"
     return CreateError(msg, condition_reason="LaunchFailed")

@@ -18,16 +18,16 @@ from dovetail.sim.controller_manager.pod_control import (
     Obj,
     PodControl,
     WorkloadObject,
+    as_list,
     is_active,
     is_outdated,
     is_ready,
-    listed,
     mapping,
     replaces_pods,
     template_hash,
 )
 from dovetail.sim.filters import wants
-from dovetail.state.nodes import observed
+from dovetail.state.nodes import node_of
 from dovetail.state.shelf import Inventory
 from dovetail.state.specs import Templates
 from dovetail.state.workloads import daemon_sets
@@ -44,8 +44,8 @@ async def keep_daemon_set(control: PodControl, workload: WorkloadObject) -> None
         return
     daemon = sets[0]
     wires = await control.wires(wire.NODE)
-    nodes = {item.metadata.name: observed(item) for item in wires if isinstance(item, api.Node)}
-    by_node = _by_node(await control.owned(workload))
+    nodes = {item.metadata.name: node_of(item) for item in wires if isinstance(item, api.Node)}
+    by_node = _by_node(await control.owned_pods(workload))
     for name, pods in by_node.items():
         await _thin_out(control, pods, stays=name in nodes and _may_stay(daemon, nodes[name]))
     belonging = [name for name in sorted(nodes) if _belongs(daemon, nodes[name])]
@@ -121,7 +121,7 @@ async def _make(
     field: Json = {"key": labels.NODE_NAME_FIELD, "operator": "In", "values": [node_name]}
     here: Json = {_REQUIRED: {"nodeSelectorTerms": [{"matchFields": [field]}]}}
     own = [str(item) for item in map(_toleration_tree, daemon.spec.tolerations)]
-    texts = {str(_bare(mapping(item))) for item in listed(template.get("tolerations"))}
+    texts = {str(_bare(mapping(item))) for item in as_list(template.get("tolerations"))}
     more = [
         _toleration_tree(toleration)
         for toleration, text in zip(daemon.spec.tolerations, own, strict=True)
@@ -129,7 +129,7 @@ async def _make(
     ]
     spec: Obj = {
         "affinity": {**affinity, "nodeAffinity": here},
-        "tolerations": [*listed(template.get("tolerations")), *more],
+        "tolerations": [*as_list(template.get("tolerations")), *more],
     }
     marked: Obj = {TEMPLATE: template_hash(workload.template)}
     meta: Obj = {"generateName": f"{workload.meta.name}-", "labels": marked}

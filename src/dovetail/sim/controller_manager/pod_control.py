@@ -31,7 +31,7 @@ def mapping(tree: Json) -> Obj:
     return tree if isinstance(tree, dict) else {}
 
 
-def listed(tree: Json) -> list[Json]:
+def as_list(tree: Json) -> list[Json]:
     """The tree if it is a list, else an empty one."""
     return tree if isinstance(tree, list) else []
 
@@ -94,7 +94,7 @@ class PodControl:
         objects = await self.wires(wire.POD, namespace)
         return [item for item in objects if isinstance(item, api.Pod)]
 
-    async def owned(self, workload: WorkloadObject) -> list[api.Pod]:
+    async def owned_pods(self, workload: WorkloadObject) -> list[api.Pod]:
         """The pods that it controls."""
         pods = await self.pods(workload.ref.namespace)
         return [pod for pod in pods if controller_uid(pod) == workload.meta.uid]
@@ -195,7 +195,7 @@ def conditions(
     reason = "MinimumReplicasAvailable" if is_available else "MinimumReplicasUnavailable"
     progress = "NewReplicaSetAvailable" if is_through else "ReplicaSetUpdated"
     before = [
-        mapping(item) for item in listed(mapping(workload.tree.get("status")).get("conditions"))
+        mapping(item) for item in as_list(mapping(workload.tree.get("status")).get("conditions"))
     ]
     return [
         _since(before, wire.condition("Available", holds=is_available, now=now, reason=reason)),

@@ -35,7 +35,7 @@ _HASH: Final = "pod-template-hash"
 async def keep_replica_set(control: PodControl, workload: WorkloadObject) -> None:
     """Make missing pods, delete surplus ones."""
     wanted = workload.number("replicas", 1)
-    pods = [item for item in await control.owned(workload) if is_active(item)]
+    pods = [item for item in await control.owned_pods(workload) if is_active(item)]
     for _ in range(wanted - len(pods)):
         await control.make_pod(workload, {"generateName": f"{workload.meta.name}-"}, {})
     crowds = Counter(item.spec.node_name for item in pods)

@@ -39,7 +39,7 @@ class Setting:
         self.adapted: list[str] = []
 
 
-def shipped() -> Setting:
+def demo_setting() -> Setting:
     """The little company of the demo."""
     return Setting([tree for name in _BEGINNING for tree in _read(name)])
 
@@ -54,7 +54,7 @@ def _read(name: str) -> Iterator[Obj]:
     yield from (tree for _, tree in yaml_trees.trees(data) if isinstance(tree, dict))
 
 
-def brought(directory: str) -> Setting:
+def setting_of(directory: str) -> Setting:
     """What a user's directory holds, with a node class that pretends. Raises InputError."""
     place = Path(directory)
     if not place.is_dir():
@@ -102,7 +102,7 @@ def _adapt(tree: Obj, setting: Setting) -> None:
 
 async def settle(kube: Kube, setting: Setting) -> None:
     """Make the objects. Kinds that the demo does not know are counted. Raises InputError."""
-    kinds = api.extended((PLUGIN.extension,))
+    kinds = api.all_kinds((PLUGIN.extension,))
     for tree in sorted(setting.trees, key=_turn):
         kind = kinds.get((_group(tree), str(tree.get("kind"))))
         if kind is None:

@@ -46,7 +46,7 @@ class Binder:
         self._due[pod.key] = None
         self._plan_round(self._cluster.now)
 
-    def changed(self) -> None:
+    def note_change(self) -> None:
         """The cluster is another now."""
         self._revision += 1
         if self._due:
@@ -54,7 +54,7 @@ class Binder:
         elif self._asleep:
             self._plan_round(self._asleep[0][0])
 
-    def waiting(self) -> tuple[Pod, ...]:
+    def pending_pods(self) -> tuple[Pod, ...]:
         """The pods that wait."""
         for pod in [item for item in self._waiting.values() if self._is_over(item)]:
             self._leave(pod)
@@ -67,7 +67,7 @@ class Binder:
             return
         told = [pod for pod in meant if pod.nominated_node_name == node]
         others = [pod for pod in meant if pod.nominated_node_name != node]
-        for pod in Steerable(self._waiting.values()).chosen(others, told):
+        for pod in Steerable(self._waiting.values()).choose(others, told):
             self._placing.take_back(pod)
             nominated = msgspec.structs.replace(pod, nominated_node_name=node)
             self._waiting[pod.key] = nominated
@@ -125,7 +125,7 @@ class Binder:
 
     def _try(self, pod: Pod, hopeless: set[tuple[int, int, str, str]]) -> None:
         likeness = (id(pod.spec), id(pod.labels), pod.namespace, pod.nominated_node_name)
-        chosen = "" if likeness in hopeless else self._placing.chosen(pod)
+        chosen = "" if likeness in hopeless else self._placing.choose(pod)
         if chosen:
             self._leave(pod)
             self._cluster.bind(pod.key, chosen)

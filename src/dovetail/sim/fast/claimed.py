@@ -23,7 +23,7 @@ from dovetail.sim.filters import wants
 _STARTED: Final = tuple(Condition(name, "True") for name in (LAUNCHED, REGISTERED, INITIALIZED))
 
 
-def claimed(launch: Launch, choice: Priced, pool: NodePool, now: datetime) -> Node:
+def claimed_node(launch: Launch, choice: Priced, pool: NodePool, now: datetime) -> Node:
     """The node that is to come."""
     kind = choice.instance_type
     own = {labels.NODE_POOL: launch.node_pool, labels.HOSTNAME: launch.name}
@@ -66,7 +66,7 @@ def claim_of(node: Node, pool: NodePool | None = None) -> ClaimObject:
     )
 
 
-def started(claim: Node) -> Node:
+def started_node(claim: Node) -> Node:
     """The node once it takes pods."""
     starting = set(claim.startup_taints)
     return msgspec.structs.replace(

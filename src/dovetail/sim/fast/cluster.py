@@ -132,7 +132,7 @@ class FastCluster:
         self._pass()
         self.figures.n_waiting -= 1
         if before.created_at is not None:
-            self.figures.waited(self.now - before.created_at, self.now)
+            self.figures.count_wait(self.now - before.created_at, self.now)
         self.figures.count("bound", self.now)
         self.settle(pod)
         self.keepers[key].was_bound(pod)
@@ -235,7 +235,7 @@ class FastCluster:
 
     def _count_eviction(self, pod: Pod, reason: str) -> None:
         if not pod.is_daemon:
-            self.figures.evicted(reason, self.now)
+            self.figures.count_eviction(reason, self.now)
             self.book.evictions.add(pod.workload, pod.uid, self.now)
 
     def pods_on(self, node_name: str) -> tuple[Pod, ...]:

@@ -55,14 +55,14 @@ class Market:
         shares = [item.share for item in self._weather.api_errors if item.during.holds(elapsed)]
         return bool(shares) and chance() < max(shares)
 
-    def sold(self, launch: Launch) -> Priced | None:
+    def sell(self, launch: Launch) -> Priced | None:
         """What an order gets, if anything. Whatever could not be had is remembered."""
         types = self._cluster.given.instance_types[launch.node_pool]
-        planned = bought(launch, types)
+        planned = purchase(launch, types)
         if not self._weather.shortages or not self._is_short(planned):
             return planned
         self._refuse(planned)
-        for choice in self._serving(launch, types):
+        for choice in self._serving_offers(launch, types):
             if not self._is_short(choice):
                 return choice
             self._refuse(choice)
@@ -77,7 +77,7 @@ class Market:
             if slow_boot.during.holds(elapsed) and slow_boot.offers.mean(*_offer(choice))
         )
 
-    def _serving(self, launch: Launch, types: _Types) -> Iterator[Priced]:
+    def _serving_offers(self, launch: Launch, types: _Types) -> Iterator[Priced]:
         listed = self._lists.get(launch.node_pool)
         if listed is None or listed[0] is not types:
             listed = self._lists[launch.node_pool] = (types, PriceList(types))
@@ -134,7 +134,7 @@ class Market:
         return msgspec.structs.replace(item, price_nanousd=round(item.price_nanousd * factor))
 
 
-def bought(launch: Launch, types: Iterable[InstanceType]) -> Priced:
+def purchase(launch: Launch, types: Iterable[InstanceType]) -> Priced:
     """The type and the offering that a launch chose."""
     kind = next(item for item in types if item.name == launch.instance_type)
     offering = next(
@@ -159,9 +159,9 @@ def _courses_by_offer(
         for kind in types
         for offering in kind.offerings
     }
-    named = {offer: tuple(_moving(offer, courses)) for offer in sorted(offers)}
+    named = {offer: tuple(_moved_at(offer, courses)) for offer in sorted(offers)}
     return {offer: courses for offer, courses in named.items() if courses}
 
 
-def _moving(offer: _Offer, courses: tuple[PriceCourse, ...]) -> Iterator[int]:
+def _moved_at(offer: _Offer, courses: tuple[PriceCourse, ...]) -> Iterator[int]:
     return (at for at, course in enumerate(courses) if course.offers.mean(*offer))

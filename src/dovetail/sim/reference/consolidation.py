@@ -32,7 +32,7 @@ class SimBase(msgspec.Struct, frozen=True):
     waiting: Waiting
 
 
-def simulated(
+def simulate(
     ground: SimBase, candidates: Sequence[Removable], *, is_consolidating: bool
 ) -> Fitted | None:
     """Where everybody would go; None if a pod that runs now would have no place."""
@@ -119,7 +119,7 @@ def many(
     result: Command | None = None
     while low <= high:
         middle = (low + high) // 2
-        command = computed(ground, allowed[: middle + 1])
+        command = command_for(ground, allowed[: middle + 1])
         if command is not None:
             result, low = command, middle + 1
         else:
@@ -135,7 +135,7 @@ def one_by_one(
         if n_tried >= _SINGLES:
             return None
         if budgets[removable.node.node_pool].n_remaining:
-            command = computed(ground, [removable])
+            command = command_for(ground, [removable])
             if command is not None:
                 return command
     return None
@@ -149,12 +149,12 @@ def _interleave(candidates: Sequence[Removable]) -> Iterator[Removable]:
         yield from (item for item in row if item is not None)
 
 
-def computed(ground: SimBase, candidates: Sequence[Removable]) -> Command | None:
+def command_for(ground: SimBase, candidates: Sequence[Removable]) -> Command | None:
     """What would come of taking these nodes away, if that saves money."""
-    fitted = simulated(ground, candidates, is_consolidating=True)
+    fitted = simulate(ground, candidates, is_consolidating=True)
     if fitted is None or len(fitted.claims) > 1:
         return None
-    places = placed(fitted, candidates)
+    places = places_of(fitted, candidates)
     if not fitted.claims:
         return Command(tuple(candidates), places=places)
     replacement = _cheaper(ground, candidates, fitted.claims[0])
@@ -163,7 +163,7 @@ def computed(ground: SimBase, candidates: Sequence[Removable]) -> Command | None
     return Command(tuple(candidates), replacement, places)
 
 
-def placed(fitted: Fitted, candidates: Sequence[Removable]) -> tuple[Nominate, ...]:
+def places_of(fitted: Fitted, candidates: Sequence[Removable]) -> tuple[Nominate, ...]:
     """Where those go that move, on nodes that stay."""
     moving = {pod.key for candidate in candidates for pod in candidate.pods}
     result = {
@@ -191,7 +191,7 @@ def _cheaper(ground: SimBase, candidates: Sequence[Removable], claim: Claim) -> 
         bits = claim.bits & menu.below(paid, wanted)
         if {labels.SPOT, labels.ON_DEMAND} <= menu.capacity_types(claim.bits, wanted):
             wanted = _as_spot(ground, wanted)
-            bits &= menu.admitted(wanted)
+            bits &= menu.types_admitted(wanted)
     if len(candidates) > 1:
         bits = _unlike(claim, bits, wanted, candidates)
     return launch(claim, claim.name, bits=bits, wanted=wanted) if bits else None
@@ -199,7 +199,7 @@ def _cheaper(ground: SimBase, candidates: Sequence[Removable], claim: Claim) -> 
 
 def _as_spot(ground: SimBase, wanted: Requirements) -> Requirements:
     spot = frozenset({labels.SPOT})
-    return ground.standing.joined.narrowed(wanted, labels.CAPACITY_TYPE, spot) or wanted
+    return ground.standing.joined.narrow(wanted, labels.CAPACITY_TYPE, spot) or wanted
 
 
 def _first(bits: Bits, n_types: int) -> Bits:

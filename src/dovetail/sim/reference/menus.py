@@ -146,7 +146,7 @@ class Menu:
             stairs[name] = (amounts[::-1], bits[::-1])
         return stairs
 
-    def holding(self, requests: Mapping[str, int]) -> Bits:
+    def types_holding(self, requests: Mapping[str, int]) -> Bits:
         """The types with room for this."""
         result = -1
         for name, amount in requests.items():
@@ -159,13 +159,13 @@ class Menu:
             result &= bits[at]
         return result
 
-    def admitted(self, wanted: Requirements) -> Bits:
+    def types_admitted(self, wanted: Requirements) -> Bits:
         """The types that can be had with these labels, in some offering."""
         known = self._bits.get(id(wanted))
         if known is None:
             mask = 0
             for index, kind in enumerate(self.types):
-                if next(_matching(kind, wanted), None) is not None:
+                if next(_matches(kind, wanted), None) is not None:
                     mask |= 1 << index
             known = self._bits[id(wanted)] = (wanted, mask)
         return known[1]
@@ -177,7 +177,7 @@ class Menu:
             offers = [
                 (item.price_nanousd, index, item)
                 for index, kind in enumerate(self.types)
-                for item in _matching(kind, wanted)
+                for item in _matches(kind, wanted)
             ]
             offers.sort(key=lambda row: (row[0], row[1], row[2].zone, row[2].capacity_type))
             known = self._offers[id(wanted)] = (wanted, offers)
@@ -245,10 +245,10 @@ class Menu:
 
 
 def _cheapest(kind: InstanceType, wanted: Requirements) -> int | None:
-    return min((item.price_nanousd for item in _matching(kind, wanted)), default=None)
+    return min((item.price_nanousd for item in _matches(kind, wanted)), default=None)
 
 
-def _matching(kind: InstanceType, wanted: Requirements) -> Iterator[Offering]:
+def _matches(kind: InstanceType, wanted: Requirements) -> Iterator[Offering]:
     """The offerings of a type that can be had with these labels."""
     if _agree(kind.requirements, wanted):
         for offering in kind.offerings:

@@ -8,7 +8,7 @@ from dovetail import labels
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
 from dovetail.model.requirements import Requirements
-from dovetail.model.taints import Taint, repelling
+from dovetail.model.taints import Taint, repelling_taint
 from dovetail.sim.reference.menus import Bits, Menu, PodDemand
 
 
@@ -48,7 +48,7 @@ class HostPlace:
         """Whether taints and labels are no obstacle."""
         known = self._accepts.get(id(demand))
         if known is None:
-            is_fine = repelling(self.taints, demand.tolerations, soft=True) is None
+            is_fine = repelling_taint(self.taints, demand.tolerations, soft=True) is None
             is_fine = is_fine and self._offered.compatible(demand.requirements)
             known = self._accepts[id(demand)] = (demand, is_fine)
         return known[1]

@@ -16,12 +16,12 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.candidates import waiting
+from dovetail.decide.candidates import pending_pods
 from dovetail.decide.disrupt.budgets import Allowance, allowances
 from dovetail.decide.disrupt.candidates import Scene, scene_of
 from dovetail.decide.lifecycle.conditions import DRIFTED
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.nodes import leaving
+from dovetail.decide.nodes import leaving_nodes
 from dovetail.decide.pools import running_price
 from dovetail.model.node import Node
 from dovetail.model.plan import Cost, Disrupt, DisruptionReason, Launch, Nominate, Plan
@@ -33,22 +33,22 @@ from dovetail.sim.reference.claims import launches
 from dovetail.sim.reference.consolidation import (
     Command,
     SimBase,
-    computed,
+    command_for,
     many,
     one_by_one,
-    placed,
-    simulated,
+    places_of,
+    simulate,
 )
 from dovetail.sim.reference.first_fit import FirstFit
 from dovetail.sim.reference.standing import Occupancy
 
 
-def provisioning(standing: Occupancy, snapshot: Snapshot, now: datetime) -> Plan:
+def provision_plan(standing: Occupancy, snapshot: Snapshot, now: datetime) -> Plan:
     """Nodes for the pods that wait, and for those whose node is leaving."""
-    queue = waiting(snapshot, now)
+    queue = pending_pods(snapshot, now)
     if not queue.pods:
         return Plan(cost=_cost(snapshot, 0))
-    gone = leaving(snapshot)
+    gone = leaving_nodes(snapshot)
     places = [place for place in standing.places.values() if place.name not in gone]
     by_name = {place.name: place for place in places}
     standing.tallies.begin_trial()
@@ -109,7 +109,7 @@ class Reference:
     def __call__(self, snapshot: Snapshot, now: datetime) -> Plan:
         """Everything that it would do now, and when to ask again."""
         self._standing.look(snapshot, now)
-        plan = provisioning(self._standing, snapshot, now)
+        plan = provision_plan(self._standing, snapshot, now)
         due_at = self._due_at()
         if now < due_at:
             return msgspec.structs.replace(plan, wake_at=due_at)
@@ -138,7 +138,9 @@ class Reference:
 
     def _disruptions(self, snapshot: Snapshot, plan: Plan, now: datetime) -> tuple[Disrupt, ...]:
         scene = scene_of(snapshot, plan, now)
-        ground = SimBase(snapshot, self._standing, leaving(snapshot), waiting(snapshot, now))
+        ground = SimBase(
+            snapshot, self._standing, leaving_nodes(snapshot), pending_pods(snapshot, now)
+        )
         pools = {pool.name: pool for pool in snapshot.node_pools}
         if self._proposed is not None:
             proposed, self._proposed = self._proposed, None
@@ -184,10 +186,10 @@ class Reference:
         for _, item in sorted(marked, key=lambda pair: (bool(pair[1].pods), pair[0], pair[1].turn)):
             if not budgets[item.node.node_pool].n_remaining:
                 continue
-            fitted = simulated(ground, [item], is_consolidating=False)
+            fitted = simulate(ground, [item], is_consolidating=False)
             if fitted is not None:
                 made = launches(fitted.claims, ground.snapshot.revision, len(plan.launches))
-                command = Command((item,), places=placed(fitted, [item]))
+                command = Command((item,), places=places_of(fitted, [item]))
                 return _disrupt(DisruptionReason.DRIFTED, command, tuple(made))
         return None
 
@@ -216,7 +218,7 @@ class Reference:
         if len(again) < len(names) or _exceeds(again, budgets):
             return ()
         order = {name: at for at, name in enumerate(proposed.command.nodes)}
-        fresh = computed(ground, sorted(again, key=lambda removable: order[removable.node.name]))
+        fresh = command_for(ground, sorted(again, key=lambda removable: order[removable.node.name]))
         if fresh is None or not _is_same(proposed.command, fresh):
             return ()
         made = _with_names(fresh.replacement, ground.snapshot, plan)

@@ -49,7 +49,7 @@ class Joined:
             known = self._both[key] = (ours, (theirs, requirements))
         return known[1][1]
 
-    def narrowed(self, ours: Requirements, key: str, values: frozenset[str]) -> Requirements | None:
+    def narrow(self, ours: Requirements, key: str, values: frozenset[str]) -> Requirements | None:
         """With only these values for a key; None if none is left."""
         where = (id(ours), key, values)
         known = self._narrowed.get(where)
@@ -168,9 +168,9 @@ class Occupancy:
             place = self.places.get(pod.node_name)
             if key not in known and place is not None and not pod.is_terminal:
                 known[key] = pod
-                self._come(pod, place)
+                self._add_pod(pod, place)
 
-    def _come(self, pod: Pod, place: HostPlace) -> None:
+    def _add_pod(self, pod: Pod, place: HostPlace) -> None:
         self.n_changes += 1
         place.pods[pod.key] = pod
         if not pod.is_daemon:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dovetail import labels
 from dovetail.model.pod import Pod
 from dovetail.model.requirements import Requirements
-from dovetail.model.topology import NodePolicy, PodTerm, Spread, narrowed
+from dovetail.model.topology import NodePolicy, PodTerm, Spread, narrow
 from dovetail.sim.company import Namespaces, spread_selects, term_selects
 from dovetail.sim.reference.menus import PodDemand, demands
 from dovetail.sim.reference.places import Claim, HostPlace
@@ -167,7 +167,7 @@ class Tallies:
         """Whom a spread constraint counts."""
         owner = kind.sample
         honours = spread.node_affinity_policy == NodePolicy.HONOR and len(demand.requirements) > 0
-        selector = narrowed(spread.selector, owner.labels, match=spread.match_label_keys)
+        selector = narrow(spread.selector, owner.labels, match=spread.match_label_keys)
         filtered = demand.requirements if honours else None
         key = ("spread", spread.topology_key, owner.namespace, selector, filtered)
         return self._tally(
@@ -240,7 +240,7 @@ class Topology:
         self._tallies = tallies
         self._universe = universe
 
-    def narrowing(self, kind: Kind, demand: PodDemand, spot: Spot) -> dict[str, Domains] | None:
+    def narrow(self, kind: Kind, demand: PodDemand, spot: Spot) -> dict[str, Domains] | None:
         """The domains that are left for the pod there, by key; None if there is none."""
         result: dict[str, Domains] = {}
         for key, allowed in self._allowed_domains(kind, demand, spot, result):
@@ -252,18 +252,21 @@ class Topology:
     def _allowed_domains(
         self, kind: Kind, demand: PodDemand, spot: Spot, by_key: Mapping[str, Domains]
     ) -> Iterable[tuple[str, Domains]]:
-        def left(key: str) -> Domains:
+        def left_for(key: str) -> Domains:
             return by_key[key] if key in by_key else spot.domains(key)
 
         for spread in demand.spread:
-            yield spread.topology_key, self._spread(spread, kind, demand, left(spread.topology_key))
+            yield (
+                spread.topology_key,
+                self._spread(spread, kind, demand, left_for(spread.topology_key)),
+            )
         for term in demand.near:
             tally = self._tallies.term(term, kind, is_wide=False)
-            yield term.topology_key, self._near(tally, kind, demand, left(term.topology_key))
+            yield term.topology_key, self._near(tally, kind, demand, left_for(term.topology_key))
         apart = [self._tallies.term(term, kind, is_wide=True) for term in demand.apart]
         for tally in (*apart, *self._tallies.against(kind)):
             counted = tally.n_by_domain
-            domains = left(tally.key)
+            domains = left_for(tally.key)
             if domains or tally in apart:
                 yield tally.key, frozenset(domain for domain in domains if not counted.get(domain))
 

@@ -82,7 +82,7 @@ class Grid(msgspec.Struct, frozen=True):
 
 def grids(sides: Sequence[Side], *, is_compared: bool) -> Iterator[Grid]:
     """Everything worth reading, in order."""
-    yield compared(sides[0], sides[1]) if is_compared else figures(sides)
+    yield compare(sides[0], sides[1]) if is_compared else figures(sides)
     reasons = evictions(sides)
     if reasons.rows:
         yield reasons
@@ -94,7 +94,7 @@ def figures(sides: Sequence[Side]) -> Grid:
     return Grid(heading(sides), ("figure", *labels(sides)), tuple(rows))
 
 
-def compared(first: Side, second: Side) -> Grid:
+def compare(first: Side, second: Side) -> Grid:
     """Two sides, and how the second differs from the first."""
     rows = tuple(_difference(item, first, second) for item in differences(first, second))
     columns = ("figure", *labels((first, second)), "difference", "percent")
@@ -135,7 +135,7 @@ def _difference(difference: Difference, first: Side, second: Side) -> tuple[str,
 
 
 def _spread(side: Side, figure: Figure) -> str:
-    mean = figure.shown(side.mean(figure))
+    mean = figure.to_text(side.mean(figure))
     if len(side.outcomes) == 1:
         return mean
-    return f"{mean} ({figure.shown(side.least(figure))} to {figure.shown(side.most(figure))})"
+    return f"{mean} ({figure.to_text(side.least(figure))} to {figure.to_text(side.most(figure))})"

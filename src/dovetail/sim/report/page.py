@@ -61,7 +61,7 @@ def page(sides: Sequence[Side], *, notes: Sequence[str], is_compared: bool) -> s
         *(
             f"<figure><figcaption>{escape(plot.title)}</figcaption>\n{svg(plot)}\n"
             f"<details><summary>{escape(plot.title)} as a table</summary>"
-            f"<p>{escape(described(plot))}</p>{_table(_sample_rows(plot))}</details></figure>"
+            f"<p>{escape(describe(plot))}</p>{_table(_sample_rows(plot))}</details></figure>"
             for plot in plots(shown, names)
         ),
         "</main>\n</body>\n</html>\n",
@@ -168,7 +168,7 @@ def svg(plot: Plot) -> str:
     parts = [
         _opening(plot.name),
         f'<title id="{plot.name}-title">{escape(plot.title)}</title>',
-        f'<desc id="{plot.name}-desc">{escape(described(plot))}</desc>',
+        f'<desc id="{plot.name}-desc">{escape(describe(plot))}</desc>',
         *_grid(scale, ticks, plot.shown),
         *(_line_svg(line, scale, at) for at, line in enumerate(plot.lines)),
         "</svg>",
@@ -182,7 +182,7 @@ def _opening(name: str) -> str:
     return f'<svg class="plot" viewBox="{size}" role="img" aria-labelledby="{said_by}">'
 
 
-def described(plot: Plot) -> str:
+def describe(plot: Plot) -> str:
     """The plot in a sentence for each line."""
     sentences = []
     for line in plot.lines:
@@ -232,11 +232,11 @@ def _grid(scale: _Scale, ticks: Sequence[float], shown: Callable[[float], str]) 
 
 
 def _line_svg(line: Line, scale: _Scale, at: int) -> str:
-    points = " ".join(f"{scale.x(x):.1f},{scale.y(y):.1f}" for x, y in thinned(line.points))
+    points = " ".join(f"{scale.x(x):.1f},{scale.y(y):.1f}" for x, y in thin_out(line.points))
     return f'<polyline class="line s{at % _N_STYLES}" points="{points}"/>'
 
 
-def thinned(points: Sequence[Point]) -> Sequence[Point]:
+def thin_out(points: Sequence[Point]) -> Sequence[Point]:
     """Every so many of very many points, and the last."""
     every = -(-len(points) // _MOST_POINTS)
     return points if every <= 1 else (*points[::every], points[-1])

@@ -30,7 +30,7 @@ class Figure(msgspec.Struct, frozen=True):
     unit: Unit
     value: Callable[[Report], float]
 
-    def shown(self, value: float) -> str:
+    def to_text(self, value: float) -> str:
         """The value for people."""
         match self.unit:
             case Unit.DOLLARS:
@@ -47,7 +47,7 @@ class Figure(msgspec.Struct, frozen=True):
         sign = "-" if change < 0 else "+"
         if self.unit is Unit.SHARE:
             return f"{sign}{abs(100 * change):.1f} points"
-        return f"{sign}{self.shown(abs(change))}"
+        return f"{sign}{self.to_text(abs(change))}"
 
 
 FIGURES: Final = (

@@ -14,7 +14,7 @@ from dovetail.model.plan import Plan
 from dovetail.model.pod import Pod
 from dovetail.model.policy import Policy
 from dovetail.model.snapshot import Snapshot
-from dovetail.present.table import counted
+from dovetail.present.table import plural
 from dovetail.settings import policies
 from dovetail.sim.demand import CronWork, Demand
 from dovetail.sim.fast.figures import Report
@@ -120,7 +120,7 @@ def run(case: Case, tell: Tell) -> Outcome:
     ended = simulate(
         prepared.cluster,
         prepared.demand,
-        _telling(policy, prepared, tell),
+        _with_progress(policy, prepared, tell),
         manner=prepared.manner,
         chance=stream(case.seed, "boots").random,
     )
@@ -145,11 +145,11 @@ def _rhythm(decider: Decider, looks_every: timedelta | None) -> Rhythm:
     return Rhythm(calm=_CALM, looks_every=looks_every)
 
 
-def _telling(policy: Decides, ready: Ready, tell: Tell) -> Decides:
+def _with_progress(policy: Decides, ready: Ready, tell: Tell) -> Decides:
     """The same policy, which says now and then how late it is."""
     told_at = ready.manner.start
 
-    def decided(snapshot: Snapshot, now: datetime) -> Plan:
+    def decide_and_tell(snapshot: Snapshot, now: datetime) -> Plan:
         nonlocal told_at
         if now - told_at >= _TOLD_EVERY:
             told_at = now
@@ -158,7 +158,7 @@ def _telling(policy: Decides, ready: Ready, tell: Tell) -> Decides:
             tell(f"simulating: {share:.0%}, {now:%a %H:%M}, {n_nodes} nodes")
         return policy(snapshot, now)
 
-    return decided
+    return decide_and_tell
 
 
 def _without_volumes(pod: Pod) -> Pod:
@@ -176,9 +176,9 @@ def _remarks(cluster: Snapshot, starts_at: datetime) -> Iterator[str]:
     n_attached = sum(bool(pod.claim_names) for pod in cluster.pods)
     n_virtual = sum(pod.is_virtual for pod in cluster.pods)
     if n_attached:
-        yield f"Volumes are left out: {counted(n_attached, 'pod')} may run in any zone."
+        yield f"Volumes are left out: {plural(n_attached, 'pod')} may run in any zone."
     if n_virtual:
-        yield f"Capacity buffers are left out: {counted(n_virtual, 'pod')} would keep room."
+        yield f"Capacity buffers are left out: {plural(n_virtual, 'pod')} would keep room."
 
 
 def _single(pods: tuple[RecordedPods, ...], works: Works, place: Place) -> Iterator[CronWork]:
@@ -224,7 +224,7 @@ def _policy(written: WrittenPolicy, place: Place) -> Policy:
         policies.DEFAULT.eviction_cost if cost is None else cost,
     )
     return msgspec.structs.replace(
-        policies.calmed(chosen, calm),
+        policies.with_calm(chosen, calm),
         node_price_nanousd=node_price,
         replaces_spot_by_spot=written.spot_to_spot,
         keeps_replicas=True,

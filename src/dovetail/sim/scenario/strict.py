@@ -56,7 +56,7 @@ class Place(msgspec.Struct, frozen=True):
 def read(tree: api.Tree, kind: type[S], place: Place) -> S:
     """The struct that a tree stands for. Raises InputError."""
     if not isinstance(tree, dict):
-        place.refuse(f"found {shown(tree)}; expected {_fields(kind)}")
+        place.refuse(f"found {short_text(tree)}; expected {_fields(kind)}")
     known = fields(kind)
     for name in tree:
         if name not in known:
@@ -80,7 +80,7 @@ def fields(kind: type[msgspec.Struct]) -> Mapping[str, tuple[str, Any, bool]]:
     }
 
 
-def shown(tree: api.Tree) -> str:
+def short_text(tree: api.Tree) -> str:
     """What was found, in a few words."""
     match tree:
         case None:
@@ -106,7 +106,7 @@ def _value(tree: api.Tree, hint: Any, place: Place) -> Any:  # noqa: ANN401  hin
         result = _whole(tree, arm, place) if is_whole else _alone(tree, arm)
         if result is not None:
             return result
-    return place.refuse(f"found {shown(tree)}; expected {_expectation(hint)}")
+    return place.refuse(f"found {short_text(tree)}; expected {_expectation(hint)}")
 
 
 def _whole(tree: api.Tree, arm: Any, place: Place) -> Any:  # noqa: ANN401  as above

@@ -72,7 +72,7 @@ class _Drawn:
         self, failure: WrittenFailure, place: Place
     ) -> Shortage | Reclaims | Storm | SlowBoots | ApiErrors:
         self._check_kind(failure, place)
-        offers = self._meant(failure, place)
+        offers = self._meant_offers(failure, place)
         ends = failure.begins + (failure.lasts if failure.lasts is not None else self._lasts_for)
         during = During(failure.begins, ends)
         if failure.interruptions is not None:
@@ -100,7 +100,7 @@ class _Drawn:
             present = " and ".join(named) or "none"
             place.refuse(f"found {present}; expected one of {', '.join(given)}")
 
-    def _meant(self, wanted: WrittenFailure | WrittenPrice, place: Place) -> Offers:
+    def _meant_offers(self, wanted: WrittenFailure | WrittenPrice, place: Place) -> Offers:
         """The offers that are meant: some must be on sale, or the file has a slip."""
         meant = Offers(wanted.type, wanted.zone, wanted.capacity_type)
         if self._offers and not any(meant.mean(*offer) for offer in self._offers):
@@ -115,7 +115,7 @@ class _Drawn:
     # ---- prices
 
     def courses(self, price: WrittenPrice, place: Place, number: int) -> Iterator[PriceCourse]:
-        offers = self._meant(price, place)
+        offers = self._meant_offers(price, place)
         if (price.factor is None) == (price.walk is None):
             place.refuse("expected either `factor` or `walk`")
         if price.factor is not None:
@@ -139,7 +139,7 @@ class _Drawn:
             place.refuse("expected `lowest` below 100% and `highest` above")
         for part in self._parts(offers, walk.each, place.of("each")):
             chance = stream(self._seed, "prices", str(number), *part)
-            steps = tuple(_wandering(walk, self._lasts_for, chance))
+            steps = tuple(_random_walk(walk, self._lasts_for, chance))
             yield PriceCourse(Offers(*part), steps)
 
     def _parts(self, offers: Offers, each: str, place: Place) -> list[tuple[str, str, str]]:
@@ -166,7 +166,7 @@ def _spot(offers: Offers) -> Offers:
     return Offers(offers.instance_type, offers.zone, kind)
 
 
-def _wandering(
+def _random_walk(
     walk: WrittenWalk, lasts_for: timedelta, chance: Random
 ) -> Iterator[tuple[timedelta, float]]:
     factor, at = 1.0, walk.every

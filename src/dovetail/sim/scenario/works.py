@@ -15,7 +15,7 @@ from dovetail.kube.manifests import figure_problems
 from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.snapshot import Snapshot
 from dovetail.sim.demand import AppDemand, CronWork
-from dovetail.sim.fast.adoption import kept, name_of
+from dovetail.sim.fast.adoption import name_of, workload_of
 from dovetail.sim.scenario.curves import LoadCurve, Replicas, replicas, stream
 from dovetail.sim.scenario.reading import begins_at
 from dovetail.sim.scenario.strict import Object, Place
@@ -76,7 +76,7 @@ class Works:
         if requests:
             tree = Object({**pod, "containers": [container]})
         pod_spec = _pod_spec(tree, place)
-        spec, odd = self._templates.made(pod_spec, "default")
+        spec, odd = self._templates.make(pod_spec, "default")
         for problem in odd:
             place.of("pod").refuse(problem.message)
         return spec
@@ -156,7 +156,7 @@ class Works:
             meant = f"; did you mean {near}?" if near else "; expected namespace/name of a workload"
             place.refuse(f"the cluster has no pods of {name}{meant}")
         own = name_of(sample).rpartition("/")[2]
-        return msgspec.structs.replace(kept(sample, self._budgets), name=own)
+        return msgspec.structs.replace(workload_of(sample, self._budgets), name=own)
 
 
 def _pod_spec(tree: Object, place: Place) -> api.PodSpec:

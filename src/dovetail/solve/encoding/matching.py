@@ -13,7 +13,7 @@ import numpy as np
 
 from dovetail import labels
 from dovetail.model.requirements import Requirement
-from dovetail.model.taints import Taint, Toleration, repelling
+from dovetail.model.taints import Taint, Toleration, repelling_taint
 from dovetail.model.topology import NodeTerm
 from dovetail.solve.axes import Bool, Int
 
@@ -115,14 +115,16 @@ class Columns:
         """Which entities have no hard taint that keeps away a pod with these tolerations."""
         tolerated = self._tolerated.get(tolerations)
         if tolerated is None:
-            fine = [repelling(taints, tolerations) is None for taints in self._taints]
+            fine = [repelling_taint(taints, tolerations) is None for taints in self._taints]
             tolerated = np.array(fine, dtype=bool)[self._taint_codes]
             self._tolerated[tolerations] = tolerated
         return tolerated
 
     def has_soft_taint(self, tolerations: tuple[Toleration, ...]) -> Bool:
         """Which entities have a soft taint (PreferNoSchedule) that the pod does not tolerate."""
-        is_soft = [repelling(taints, tolerations, soft=True) is not None for taints in self._taints]
+        is_soft = [
+            repelling_taint(taints, tolerations, soft=True) is not None for taints in self._taints
+        ]
         return np.array(is_soft, dtype=bool)[self._taint_codes]
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from dovetail import labels
 from dovetail.model.pod import DaemonSet, Pod, PodSpec
-from dovetail.model.topology import HostPort, LabelSelector, NodePolicy, PodTerm, Spread, narrowed
+from dovetail.model.topology import HostPort, LabelSelector, NodePolicy, PodTerm, Spread, narrow
 from dovetail.solve.encoding.groups import Group, Profile
 
 
@@ -100,7 +100,7 @@ def _filter_key(spread: Spread, spec: PodSpec) -> bytes:
 
 def spread_term(spread: Spread, group: Group) -> Term:
     """A hard spread constraint, as the pod that states it means it."""
-    selector = narrowed(spread.selector, group.labels, match=spread.match_label_keys)
+    selector = narrow(spread.selector, group.labels, match=spread.match_label_keys)
     return Term(
         TermKind.SPREAD,
         spread.topology_key,
@@ -118,7 +118,7 @@ def pod_term(
     kind: TermKind, term: PodTerm, group: Group | Pod | DaemonSet, namespaces: Namespaces
 ) -> Term:
     """An affinity or anti-affinity term, as the pod that states it means it."""
-    selector = narrowed(
+    selector = narrow(
         term.selector, group.labels, match=term.match_label_keys, mismatch=term.mismatch_label_keys
     )
     return Term(kind, term.topology_key, selector, namespaces.meant_by(term, group.namespace))

@@ -59,7 +59,7 @@ class KnapsackFill:
     bound_o: Int
 
 
-def bounded(cap_or: Int) -> Float:
+def as_numbers(cap_or: Int) -> Float:
     """Capacities as numbers to multiply with prices."""
     return np.minimum(cap_or, _BOUNDLESS).astype(np.float64)
 
@@ -67,7 +67,7 @@ def bounded(cap_or: Int) -> Float:
 def simple_bounds(items: Items, value_i: Int, price_rk: Float, bounded_or: Float) -> Int:
     """Upper bounds on what pods of every kind of node are worth, by prices of resources alone: what
     the node has at these prices, and what pods are worth beyond them. `bounded_or` are capacities
-    as `bounded` gives them.
+    as `as_numbers` gives them.
     """
     beyond_ik = np.maximum(value_i[:, None] - items.request_ir @ price_rk, 0.0)
     bound_o = (bounded_or @ price_rk + items.most_i @ beyond_ik).min(axis=1)

@@ -12,7 +12,7 @@ from dovetail.solve.axes import UNLIMITED, Bool, Float, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, PodUnit
-from dovetail.solve.patterns.knapsack import Items, bounded
+from dovetail.solve.patterns.knapsack import Items, as_numbers
 
 _DOUBLINGS: Final = 2.0  # of size, from the smallest node of a segment to the largest
 
@@ -30,7 +30,7 @@ class MarketSegment:
 
     def __post_init__(self) -> None:
         """Work out what every round needs."""
-        object.__setattr__(self, "bounded_or", bounded(self.cap_or))
+        object.__setattr__(self, "bounded_or", as_numbers(self.cap_or))
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,7 +170,7 @@ class _Asked:
     async def decision(self, request: web.Request) -> web.Response:
         """One line of the timeline, whole."""
         number, place = (int(request.match_info[name]) for name in ("number", "place"))
-        decision = self._content.stream.lookout.remembered(number)
+        decision = self._content.stream.lookout.decision_of(number)
         if decision is not None:
             explanation = await asyncio.to_thread(explain_deed, decision, place)
             if explanation is not None:

@@ -100,13 +100,13 @@ def test_a_line_can_be_asked_about_by_decision_and_place() -> None:
     waiting = msgspec.structs.replace(CLUSTER, pods=(pod("w", cpu=2),), nodes=())
     lookout.decided(waiting, decide(waiting, NOW), NOW, 0.1)
     (entry,) = lookout.look(waiting, NOW).entries
-    held = lookout.remembered(entry.number)
+    held = lookout.decision_of(entry.number)
     assert held is not None
     answer = explain_deed(held, entry.deed.place)
     assert answer is not None
     assert "1 pod did not fit" in answer.verdict
     assert explain_deed(held, 9) is None
-    assert lookout.remembered(99) is None
+    assert lookout.decision_of(99) is None
 
 
 def test_samples_come_every_few_minutes() -> None:

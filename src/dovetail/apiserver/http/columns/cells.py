@@ -42,7 +42,7 @@ def count(name: str, path: str) -> Column:
     return Column(name, at(path, 0), "integer")
 
 
-def found(tree: Json, path: str) -> list[Json]:
+def values_at(tree: Json, path: str) -> list[Json]:
     """What a JSON path leads to, as far as column definitions use them."""
     values = [tree]
     for step in _STEP.finditer(path):
@@ -62,7 +62,7 @@ def _inner(value: Json, step: re.Match[str]) -> list[Json]:
 
 def first(tree: Json, path: str, absent: Json = "") -> Json:
     """The first thing that a path leads to."""
-    return next(iter(found(tree, path)), absent)
+    return next(iter(values_at(tree, path)), absent)
 
 
 def word(tree: Json, path: str, absent: str = "") -> str:
@@ -79,15 +79,15 @@ def number(tree: Json, path: str) -> int:
 
 def at(path: str, absent: Json = "") -> Cell:
     """A cell that shows what stands at a path."""
-    return lambda tree, _: shown(first(tree, path, absent))
+    return lambda tree, _: value_json(first(tree, path, absent))
 
 
-def said(path: str, absent: str = NONE) -> Cell:
+def text_cell(path: str, absent: str = NONE) -> Cell:
     """A cell that shows a text, and a word where there is none."""
     return lambda tree, _: word(tree, path, absent)
 
 
-def shown(value: Json) -> Json:
+def value_json(value: Json) -> Json:
     """A value as a table has it: truth in small letters, trees as JSON."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -99,21 +99,21 @@ def shown(value: Json) -> Json:
 def size(path: str) -> Cell:
     """A cell that counts what stands at a path."""
 
-    def counted(tree: Obj, _: datetime) -> Json:
+    def count_cell(tree: Obj, _: datetime) -> Json:
         value = first(tree, path, None)
         return len(value) if isinstance(value, dict | list) else 0
 
-    return counted
+    return count_cell
 
 
-def joined(values: list[Json], absent: str = NONE) -> str:
+def joined_texts(values: list[Json], absent: str = NONE) -> str:
     """Texts with commas between them."""
     return ",".join(str(value) for value in values) or absent
 
 
 def joined_at(path: str, absent: str = NONE) -> Cell:
     """A cell of all that a path leads to."""
-    return lambda tree, _: joined(found(tree, path), absent)
+    return lambda tree, _: joined_texts(values_at(tree, path), absent)
 
 
 def labels(path: str) -> Cell:
@@ -186,4 +186,4 @@ _SPANS: Final = (
 
 NAME: Final = Column("Name", at(".metadata.name"))
 AGE: Final = Column("Age", lambda tree, now: since(word(tree, ".metadata.creationTimestamp"), now))
-CREATED: Final = Column("Created At", said(".metadata.creationTimestamp"))
+CREATED: Final = Column("Created At", text_cell(".metadata.creationTimestamp"))

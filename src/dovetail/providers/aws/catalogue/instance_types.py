@@ -122,7 +122,7 @@ class _Resolution:
             n_partitions=facts.placement_group.n_partitions,
             marks=self._marks.get(machine.name, frozenset()) | self._marks.get("", frozenset()),
             reservations=tuple(
-                self._reserved(reservation)
+                self._reserved_place(reservation)
                 for reservation in self._reservations.get(machine.name, ())
             ),
         )
@@ -141,7 +141,7 @@ class _Resolution:
             return on_demand_nanousd
         return self._inputs.spot_nanousd.get((machine.name, zone), UNKNOWN)
 
-    def _reserved(self, reservation: ReservationFacts) -> ReservedPlace:
+    def _reserved_place(self, reservation: ReservationFacts) -> ReservedPlace:
         return ReservedPlace(
             id=reservation.id,
             zone=reservation.zone,

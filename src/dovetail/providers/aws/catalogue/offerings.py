@@ -67,7 +67,7 @@ def offerings(market: TypeMarket) -> tuple[Offering, ...]:
         for place in market.places
     )
     reserved = (
-        _reserved(market, reservation, partition)
+        _reserved_offering(market, reservation, partition)
         for reservation in market.reservations
         for partition in partitions
     )
@@ -100,7 +100,7 @@ def _is_marked(market: TypeMarket, zone: str, capacity_type: str, partition: str
     )
 
 
-def _reserved(market: TypeMarket, reservation: ReservedPlace, partition: str) -> Offering:
+def _reserved_offering(market: TypeMarket, reservation: ReservedPlace, partition: str) -> Offering:
     price = max(market.on_demand_nanousd // _RESERVED_DIVISOR, 1)
     stated = (
         single(labels.RESERVATION_ID, reservation.id),
@@ -122,10 +122,7 @@ def _reserved(market: TypeMarket, reservation: ReservedPlace, partition: str) ->
 
 @lru_cache(maxsize=1 << 12)
 def _labels(
-    zone: str,
-    capacity_type: str,
-    zone_id: str,
-    more: tuple[str, tuple[Requirement, ...]],
+    zone: str, capacity_type: str, zone_id: str, more: tuple[str, tuple[Requirement, ...]]
 ) -> Requirements:
     """What an offering fixes: where, how, and its partition and reservation, if there are any."""
     partition, stated = more

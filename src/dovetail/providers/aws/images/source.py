@@ -8,7 +8,7 @@ import msgspec
 
 from dovetail.clock import Clock
 from dovetail.providers.aws.apis import AwsApis
-from dovetail.providers.aws.calls import answered, calling
+from dovetail.providers.aws.calls import calling, required
 from dovetail.providers.aws.cluster import ClusterFacts
 from dovetail.providers.aws.expiring_cache import ExpiringCache
 from dovetail.providers.aws.images import resolution
@@ -86,7 +86,7 @@ class ImageSource:
                 version = await self._cluster.kubernetes_version()
                 if why := unsupported_alias(parse_alias(term.alias), version):
                     return ImageFindings(unsupported=why)
-        named = await self._named(terms)
+        named = await self._named_images(terms)
         queries = image_queries(terms, named.images)
         candidates = [
             candidate
@@ -100,7 +100,7 @@ class ImageSource:
             parameters=named.missing,
         )
 
-    async def _named(self, terms: tuple[AMISelectorTerm, ...]) -> _Named:
+    async def _named_images(self, terms: tuple[AMISelectorTerm, ...]) -> _Named:
         """The images that terms name by id, by SSM parameter or by alias."""
         images: list[NamedImage] = []
         missing: list[str] = []
@@ -108,7 +108,7 @@ class ImageSource:
             if term.id:
                 images.append(NamedImage(term.id, index))
                 continue
-            for wanted, variants in await self._wanted(term):
+            for wanted, variants in await self._wanted_names(term):
                 image_id = await self._parameters.image_id(wanted)
                 if image_id:
                     images.append(NamedImage(image_id, index, variants))
@@ -116,7 +116,7 @@ class ImageSource:
                     missing.append(wanted.name)
         return _Named(tuple(images), tuple(missing))
 
-    async def _wanted(
+    async def _wanted_names(
         self, term: AMISelectorTerm
     ) -> list[tuple[ParameterName, tuple[Variant, ...]]]:
         if term.alias:
@@ -141,6 +141,6 @@ class ImageSource:
         images: list[MachineImage] = []
         with calling(_ACTION):
             async for page in self._ec2.get_paginator("describe_images").paginate(**request):
-                described = answered(page.get("Images"), _ACTION)
+                described = required(page.get("Images"), _ACTION)
                 images += [resolution.machine_image(image, now) for image in described]
         return tuple(images)

@@ -26,7 +26,7 @@ def cloud_instance(
     requests: Mapping[str, int] = NOTHING,
     sold_out: tuple[SoldOut, ...] = (),
 ) -> Instance:
-    """The instance; `held` is its type, as its node class has it, None if that is not known.
+    """The instance; `kind` is its type, as its node class has it, None if that is not known.
 
     A node has EFA only if its claim `requests` it.
     """
@@ -36,8 +36,8 @@ def cloud_instance(
         node_claim_uid=owner.uid,
         node_pool=instance.tags.get(labels.NODE_POOL, ""),
         labels=node_labels(instance, kind),
-        capacity=_granted(kind.capacity, requests) if kind else {},
-        allocatable=_granted(kind.allocatable, requests) if kind else {},
+        capacity=_usable(kind.capacity, requests) if kind else {},
+        allocatable=_usable(kind.allocatable, requests) if kind else {},
         image_id=instance.image_id,
         created_at=instance.launched_at,
         is_terminating=instance.is_terminating,
@@ -45,7 +45,7 @@ def cloud_instance(
     )
 
 
-def _granted(amounts: Mapping[str, int], requests: Mapping[str, int]) -> dict[str, int]:
+def _usable(amounts: Mapping[str, int], requests: Mapping[str, int]) -> dict[str, int]:
     return {
         name: amount for name, amount in amounts.items() if name != keys.EFA or requests.get(name)
     }
@@ -53,7 +53,7 @@ def _granted(amounts: Mapping[str, int], requests: Mapping[str, int]) -> dict[st
 
 def node_labels(instance: Ec2Instance, kind: InstanceType | None) -> dict[str, str]:
     """What the instance fixes: all labels of its type that have one value, and its own place."""
-    fixed = kind.requirements.settled() if kind else {}
+    fixed = kind.requirements.single_values() if kind else {}
     stated = {
         **fixed,
         labels.INSTANCE_TYPE: instance.instance_type,

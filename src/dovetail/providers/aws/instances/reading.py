@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from dovetail import labels
 from dovetail.clock import Clock, Timer
 from dovetail.cloud.errors import CloudError, NodeClaimNotFoundError
-from dovetail.providers.aws.calls import CallFailedError, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, calling, required
 from dovetail.providers.aws.expiring_cache import ExpiringCache
 from dovetail.providers.aws.instances.described import (
     LISTED,
@@ -58,7 +58,7 @@ class Ec2Instances:
             {"Name": f"tag:{keys.CLUSTER_TAG}", "Values": [self._cluster_name]},
             {"Name": "instance-state-name", "Values": [*LISTED, TERMINATED]},
         ]
-        instances = await self._described(filters)
+        instances = await self._describe(filters)
         by_provider_id = {instance.provider_id: instance for instance in instances}
         self._listing.put(_ALL, by_provider_id, keep_for=_RECENT)
         return instances
@@ -69,7 +69,7 @@ class Ec2Instances:
 
     async def of_token(self, token: str) -> list[Ec2Instance]:
         """The instances of one fleet request by id, in whatever state. Raises CloudError."""
-        return await self._described([{"Name": f"tag:{keys.TOKEN_TAG}", "Values": [token]}])
+        return await self._describe([{"Name": f"tag:{keys.TOKEN_TAG}", "Values": [token]}])
 
     async def get(self, provider_id: str) -> Ec2Instance:
         """The instance as it is now. Raises NodeClaimNotFoundError, CloudError."""
@@ -85,7 +85,7 @@ class Ec2Instances:
         """Begin to terminate the instance. Raises NodeClaimNotFoundError, CloudError."""
         await self._ending.add(_ALL, instance_id(provider_id))
 
-    async def _described(self, filters: list[FilterTypeDef]) -> list[Ec2Instance]:
+    async def _describe(self, filters: list[FilterTypeDef]) -> list[Ec2Instance]:
         pages = self._ec2.get_paginator("describe_instances").paginate(
             Filters=filters, PaginationConfig={"PageSize": _PAGE}
         )
@@ -93,7 +93,7 @@ class Ec2Instances:
         try:
             with calling(_DESCRIBE):
                 async for page in pages:
-                    instances += instances_of(answered(page.get("Reservations"), _DESCRIBE))
+                    instances += instances_of(required(page.get("Reservations"), _DESCRIBE))
         except CallFailedError as error:
             raise CloudError(str(error)) from error
         return sorted(instances, key=lambda item: item.id)
@@ -102,7 +102,7 @@ class Ec2Instances:
         self, _key: str, ids: Sequence[str]
     ) -> Sequence[Ec2Instance | CloudError]:
         wanted = sorted(set(ids))
-        instances = await self._described([{"Name": "instance-id", "Values": wanted}])
+        instances = await self._describe([{"Name": "instance-id", "Values": wanted}])
         by_id = {item.id: item for item in instances}
         return [by_id.get(name) or not_found(name) for name in ids]
 

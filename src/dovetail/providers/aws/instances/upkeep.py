@@ -39,7 +39,7 @@ def missing_tags(claim: ClaimRecord, instance: Ec2Instance, cluster_name: str) -
     return {key: value for key, value in wanted.items() if key not in instance.tags}
 
 
-def untagged(claims: Iterable[ClaimRecord]) -> list[ClaimRecord]:
+def claims_without_tag(claims: Iterable[ClaimRecord]) -> list[ClaimRecord]:
     """Claims that have a Node, and whose instance does not carry their name yet."""
     return [
         claim
@@ -48,7 +48,7 @@ def untagged(claims: Iterable[ClaimRecord]) -> list[ClaimRecord]:
     ]
 
 
-def outlived(
+def outlived_claims(
     claims: Iterable[ClaimRecord], instances: Mapping[str, Ec2Instance]
 ) -> list[ClaimRecord]:
     """Claims that say `reserved`, and whose instance has lost its reservation: it is on-demand now.

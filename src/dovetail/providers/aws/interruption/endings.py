@@ -81,7 +81,7 @@ def is_far_away(ending: InstanceEnding, now: datetime) -> bool:
     return ending.at is not None and ending.at - ending.drains_for > now
 
 
-def kept(interruption: Interruption) -> str:
+def to_text(interruption: Interruption) -> str:
     """What is written on a NodeClaim of an end that is far away."""
     at = interruption.at
     if at is None:
@@ -89,7 +89,7 @@ def kept(interruption: Interruption) -> str:
     return msgspec.json.encode(_Kept(interruption.kind, at, interruption.detail)).decode()
 
 
-def recalled(text: str) -> Interruption | None:
+def from_text(text: str) -> Interruption | None:
     """What was written on a NodeClaim; None if that is nothing that we wrote."""
     try:
         kept = msgspec.json.decode(text, type=_Kept)

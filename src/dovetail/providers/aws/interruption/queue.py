@@ -17,7 +17,7 @@ import msgspec
 from dovetail.cloud.context import ProviderContext
 from dovetail.kube.errors import ApiError
 from dovetail.kube.seam import Kube
-from dovetail.providers.aws.calls import CallFailedError, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, calling, required
 from dovetail.providers.aws.interruption.claims import InstanceClaim
 from dovetail.providers.aws.interruption.fault_log import FaultLog
 from dovetail.providers.aws.interruption.handler import InterruptionHandler
@@ -196,5 +196,5 @@ class InterruptionQueue:
         if not self._url:
             with calling(_GET_URL):
                 answer = await self._sqs.get_queue_url(QueueName=self._name)
-            self._url = answered(answer.get("QueueUrl"), _GET_URL)
+            self._url = required(answer.get("QueueUrl"), _GET_URL)
         return self._url

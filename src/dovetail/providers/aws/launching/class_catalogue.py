@@ -29,7 +29,7 @@ from dovetail.providers.aws.launching.fleet_answer import FleetAnswer
 from dovetail.providers.aws.launching.node_classes import NodeClassReader
 from dovetail.providers.aws.launching.orders import LaunchOrder, OrderInputs
 from dovetail.providers.aws.launching.outcomes import OrderPlace, unavailability
-from dovetail.providers.aws.launching.overlaid_prices import repriced
+from dovetail.providers.aws.launching.overlaid_prices import with_overlays
 from dovetail.providers.aws.launching.reservations import ReservationCounts
 from dovetail.providers.aws.launching.subnets import FreeAddresses, zonal_subnets
 from dovetail.providers.aws.launching.unavailable import UnavailableOfferings
@@ -139,7 +139,7 @@ class ClassCatalogue:
         planned = self._planned_types(claim.node_pool)
         kept = self._overlaid.get(claim.node_pool)
         if kept is None or kept.resolved is not resolved or kept.planned is not planned:
-            prices = PriceList(repriced(resolved.types, planned))
+            prices = PriceList(with_overlays(resolved.types, planned))
             kept = self._overlaid[claim.node_pool] = _Overlaid(resolved, planned, prices)
         return kept.prices
 
@@ -155,12 +155,12 @@ class ClassCatalogue:
         n_partitions = group.n_partitions if group.strategy == "partition" else 0
         return PlacementGroupFacts(group.id, group.strategy, n_partitions)
 
-    def launching(self, order: LaunchOrder, n_instances: int) -> None:
+    def note_launch(self, order: LaunchOrder, n_instances: int) -> None:
         """Instances are about to take addresses, in any of the subnets."""
         for subnet_id, n_pods in order.pods_by_subnet.items():
             self._addresses.take(subnet_id, n_pods * n_instances)
 
-    def launched(self, order: LaunchOrder, answer: FleetAnswer, n_instances: int) -> None:
+    def note_answer(self, order: LaunchOrder, answer: FleetAnswer, n_instances: int) -> None:
         """Learn from an answer: which addresses are taken, and what there was no capacity for."""
         for subnet_id, n_pods in order.pods_by_subnet.items():
             self._addresses.take(subnet_id, -n_pods * n_instances)
@@ -168,7 +168,7 @@ class ClassCatalogue:
             self._addresses.take(
                 instance.subnet_id, order.pods_by_subnet.get(instance.subnet_id, 0)
             )
-            self.reservations.launched(order.reservation(instance.instance_type, instance.zone))
+            self.reservations.note_launch(order.reservation(instance.instance_type, instance.zone))
         options = order.options
         missing = unavailability(
             answer,
@@ -203,5 +203,5 @@ class ClassCatalogue:
             capacity_types=self.unavailable.capacity_types(),
             subnets=self.unavailable.subnets(),
         )
-        self._source.set_reservations(self.reservations.left())
+        self._source.set_reservations(self.reservations.counts())
         return self._source.inputs()

@@ -34,7 +34,7 @@ class FleetAnswer(msgspec.Struct, frozen=True, gc=False):
     instances: tuple[FleetInstance, ...] = ()
     errors: tuple[FleetError, ...] = ()
 
-    def dealt(self, ordinal: int) -> FleetInstance | None:
+    def instance_at(self, ordinal: int) -> FleetInstance | None:
         """The instance of the claim with this ordinal in its batch; None if there are too few."""
         return self.instances[ordinal] if ordinal < len(self.instances) else None
 

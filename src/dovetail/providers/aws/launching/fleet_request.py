@@ -90,7 +90,7 @@ def _override(override: FleetOverride) -> Json:
     }
 
 
-def addressed(request: Mapping[str, Json], token: str, n_instances: int) -> Request:
+def with_token(request: Mapping[str, Json], token: str, n_instances: int) -> Request:
     """The request as it is sent: with its token, which its instances also carry as a tag."""
     target = request["TargetCapacitySpecification"]
     stated = target if isinstance(target, dict) else {}
@@ -99,11 +99,11 @@ def addressed(request: Mapping[str, Json], token: str, n_instances: int) -> Requ
         **request,
         "ClientToken": token,
         "TargetCapacitySpecification": {**stated, "TotalTargetCapacity": n_instances},
-        "TagSpecifications": [_with_token(tree, token) for tree in _listed(tags)],
+        "TagSpecifications": [_with_token(tree, token) for tree in _as_list(tags)],
     }
 
 
-def _listed(part: Json) -> list[Json]:
+def _as_list(part: Json) -> list[Json]:
     return part if isinstance(part, list) else []
 
 
@@ -111,7 +111,7 @@ def _with_token(specification: Json, token: str) -> Json:
     if not isinstance(specification, dict):
         return specification
     tag: Json = {"Key": keys.TOKEN_TAG, "Value": token}
-    return {**specification, "Tags": [*_listed(specification.get("Tags")), tag]}
+    return {**specification, "Tags": [*_as_list(specification.get("Tags")), tag]}
 
 
 def fleet_token(request: str, claims: Sequence[tuple[str, str]]) -> str:

@@ -22,7 +22,7 @@ from dovetail.providers.aws.launching.class_catalogue import ClassCatalogue
 from dovetail.providers.aws.launching.failures import LAUNCH_FAILED, TEMPLATE_NOT_FOUND, FleetError
 from dovetail.providers.aws.launching.fleet_answer import FleetAnswer, FleetInstance
 from dovetail.providers.aws.launching.fleets import Dealt, FleetOutcome, Fleets
-from dovetail.providers.aws.launching.marks import ClaimGone, MarkedClaim, encoded
+from dovetail.providers.aws.launching.marks import ClaimGone, MarkedClaim, encode
 from dovetail.providers.aws.launching.orders import (
     LaunchOrder,
     OrderInputs,
@@ -116,17 +116,17 @@ class Launcher:
     async def _launch_marked(self, marked: MarkedClaim) -> LaunchResult:
         has_retried = False
         for _ in range(_ATTEMPTS):
-            result = await self._resumed(marked)
+            result = await self._resume(marked)
             if result is not None:
                 return result
             try:
-                order, node_class = await self._ordered(marked.claim)
+                order, node_class = await self._order_for(marked.claim)
             except (CloudError, CallFailedError, InputError):
                 result = await self._launched_before(marked)
                 if result is None:
                     raise
                 return result
-            outcome = await self._batches.add(encoded(order.request), _Item(marked, order))
+            outcome = await self._batches.add(encode(order.request), _Item(marked, order))
             marked = _still_there(outcome, marked)
             if isinstance(outcome, Dealt):
                 if outcome.instance is not None:
@@ -138,13 +138,13 @@ class Launcher:
         msg = f"node claim {marked.claim.name} is being launched by another process"
         raise CreateError(msg, condition_reason=LAUNCH_FAILED)
 
-    async def _resumed(self, marked: MarkedClaim) -> LaunchResult | None:
+    async def _resume(self, marked: MarkedClaim) -> LaunchResult | None:
         """What came of the request that the claim is marked with; None if it got nothing of it."""
         mark = marked.mark
         if mark is None:
             return None
         answer = await self._fleets.resume(marked.claim, mark)
-        instance = answer.dealt(mark.ordinal) if answer is not None else None
+        instance = answer.instance_at(mark.ordinal) if answer is not None else None
         if answer is None or instance is None:
             return None
         return LaunchResult(instance, answer)
@@ -154,9 +154,9 @@ class Launcher:
         fresh = await self._fleets.read(marked.claim)
         if fresh is None or fresh.mark == marked.mark:
             return None
-        return await self._resumed(fresh)
+        return await self._resume(fresh)
 
-    async def _ordered(self, claim: ClaimObject) -> tuple[LaunchOrder, EC2NodeClass]:
+    async def _order_for(self, claim: ClaimObject) -> tuple[LaunchOrder, EC2NodeClass]:
         self._n_ordering += 1
         try:
             node_class = await self._catalogue.node_classes.ready(claim.node_class)
@@ -184,16 +184,16 @@ class Launcher:
 
     async def _launch_batch(self, _key: str, items: Sequence[_Item]) -> Sequence[FleetOutcome]:
         order = items[0].order
-        self._catalogue.launching(order, len(items))
+        self._catalogue.note_launch(order, len(items))
         try:
             outcomes = await self._fleets.launch(order.request, [item.claim for item in items])
         except BaseException:
-            self._catalogue.launched(order, FleetAnswer(), len(items))
+            self._catalogue.note_answer(order, FleetAnswer(), len(items))
             raise
         answer = next(
             (outcome.answer for outcome in outcomes if isinstance(outcome, Dealt)), FleetAnswer()
         )
-        self._catalogue.launched(order, answer, len(items))
+        self._catalogue.note_answer(order, answer, len(items))
         return outcomes
 
 

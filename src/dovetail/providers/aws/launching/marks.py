@@ -33,12 +33,12 @@ class FleetMark(msgspec.Struct, frozen=True, gc=False):
     token: str
     ordinal: int
     head: str
-    request: str  # as `encoded` writes it
+    request: str  # as `encode` writes it
 
     @property
     def n_instances(self) -> int:
         """How many instances the request asks for, one for each claim of its batch."""
-        target = decoded(self.request).get("TargetCapacitySpecification")
+        target = decode(self.request).get("TargetCapacitySpecification")
         total = target.get("TotalTargetCapacity") if isinstance(target, dict) else None
         return total if isinstance(total, int) else 0
 
@@ -122,12 +122,12 @@ class _Claim(msgspec.Struct, frozen=True):
 _reader: Final = msgspec.json.Decoder(_Claim)
 
 
-def encoded(request: Mapping[str, Json]) -> str:
+def encode(request: Mapping[str, Json]) -> str:
     """A request as text; the same request gives the same text."""
     return b64encode(compress(msgspec.json.encode(request, order="sorted"), mtime=0)).decode()
 
 
-def decoded(text: str) -> Request:
+def decode(text: str) -> Request:
     """The request that was written as this text."""
     request: Request = msgspec.json.decode(decompress(b64decode(text)))
     return request
@@ -168,7 +168,7 @@ class Marks:
         if not marked.resource_version and marked.claim.annotations:
             try:
                 return _outcome(
-                    marked, await self._kube.patch(_ref(marked), _guarded(marked, mark))
+                    marked, await self._kube.patch(_ref(marked), _guarded_patch(marked, mark))
                 )
             except NotFoundError:
                 return ClaimGone()
@@ -188,7 +188,7 @@ class Marks:
                 if is_refused or fresh.mark not in (expected, mark):
                     return MarkTaken(fresh)
                 return _outcome(
-                    marked, await self._kube.patch(_ref(marked), _versioned(fresh, mark))
+                    marked, await self._kube.patch(_ref(marked), _versioned_patch(fresh, mark))
                 )
             except NotFoundError:
                 return ClaimGone()
@@ -203,7 +203,7 @@ class Marks:
             raw = await self._kube.get(Ref(NODE_CLAIM, claim.name))
         except NotFoundError:
             return None
-        fresh = _marked(raw)
+        fresh = _marked_claim(raw)
         is_same = fresh.claim.uid == claim.uid and fresh.claim.deleting_at is None
         return fresh if is_same else None
 
@@ -237,7 +237,7 @@ def _ref(marked: MarkedClaim) -> Ref:
     return Ref(NODE_CLAIM, marked.claim.name)
 
 
-def _guarded(marked: MarkedClaim, mark: FleetMark) -> Patch:
+def _guarded_patch(marked: MarkedClaim, mark: FleetMark) -> Patch:
     """A patch that fails if the claim is another, or has other annotations than we know of."""
     operations: list[Json] = [
         {"op": "test", "path": "/metadata/uid", "value": marked.claim.uid},
@@ -249,7 +249,7 @@ def _guarded(marked: MarkedClaim, mark: FleetMark) -> Patch:
     return Patch(operations, PatchType.JSON)
 
 
-def _versioned(fresh: MarkedClaim, mark: FleetMark) -> Patch:
+def _versioned_patch(fresh: MarkedClaim, mark: FleetMark) -> Patch:
     annotations: dict[str, Json] = {**annotations_of(mark)}
     return Patch(
         {"metadata": {"resourceVersion": fresh.resource_version, "annotations": annotations}}
@@ -257,13 +257,13 @@ def _versioned(fresh: MarkedClaim, mark: FleetMark) -> Patch:
 
 
 def _outcome(marked: MarkedClaim, raw: msgspec.Raw) -> MarkOutcome:
-    after = _marked(raw)
+    after = _marked_claim(raw)
     if after.claim.uid != marked.claim.uid or after.claim.deleting_at is not None:
         return ClaimGone()
     return MarkWritten(after)
 
 
-def _marked(raw: msgspec.Raw) -> MarkedClaim:
+def _marked_claim(raw: msgspec.Raw) -> MarkedClaim:
     wire = api.decode(api.NodeClaim, raw)
     return MarkedClaim(claim_object(wire), wire.metadata.resource_version)
 

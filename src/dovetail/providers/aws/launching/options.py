@@ -52,22 +52,22 @@ def launch_options(claim: ClaimObject, prices: PriceList) -> LaunchOptions:
     serving = compatible(claim, prices)
     reserved = reserved_options(serving)
     if reserved:
-        return _asked(claim, labels.RESERVED, reserved, serving)
+        return _options_for(claim, labels.RESERVED, reserved, serving)
     has_min_values = any(need.min_values for need in wanted.values())
     if not has_min_values:
         serving = without_dear_spot(without_exotic(serving))
     for capacity_type in (labels.SPOT, labels.ON_DEMAND):
         options = of_capacity_type(serving, capacity_type)
         if options:
-            return _asked(claim, capacity_type, options, serving)
+            return _options_for(claim, capacity_type, options, serving)
     msg = f"launching node claim {claim.name}: no available offering meets its requirements"
     raise InsufficientCapacityError(msg)
 
 
-def _asked(
+def _options_for(
     claim: ClaimObject, capacity_type: str, options: Options, serving: Options
 ) -> LaunchOptions:
-    listed = truncated(claim, options)
+    listed = truncate(claim, options)
     return LaunchOptions(
         capacity_type=capacity_type,
         options=listed,
@@ -93,7 +93,7 @@ def reserved_options(options: Options) -> Options:
     with the most capacity. A capacity block is never mixed with another.
     """
     reserved = of_capacity_type(options, labels.RESERVED)
-    kinds = [_kept(reserved, kind) for kind in _RESERVATION_KINDS]
+    kinds = [_of_kind(reserved, kind) for kind in _RESERVATION_KINDS]
     cheapest = min(
         (kind for kind in kinds if kind), key=lambda kind: kind[0].price_nanousd, default=()
     )
@@ -110,8 +110,8 @@ def reserved_options(options: Options) -> Options:
 _RESERVATION_KINDS: Final = (("default", False), (keys.CAPACITY_BLOCK, False), ("default", True))
 
 
-def _kept(options: Options, kind: tuple[str, bool]) -> Options:
-    return _narrowed(options, lambda at: (_reservation_type(at), is_interruptible(at)) == kind)
+def _of_kind(options: Options, kind: tuple[str, bool]) -> Options:
+    return _narrow(options, lambda at: (_reservation_type(at), is_interruptible(at)) == kind)
 
 
 def _reservation_type(offering: Offering) -> str:
@@ -157,17 +157,15 @@ def without_dear_spot(options: Options) -> Options:
     if not on_demand:
         return options
     limit = min(option.price_nanousd for option in on_demand)
-    return _narrowed(
-        options, lambda at: at.capacity_type != labels.SPOT or at.price_nanousd <= limit
-    )
+    return _narrow(options, lambda at: at.capacity_type != labels.SPOT or at.price_nanousd <= limit)
 
 
 def of_capacity_type(options: Options, capacity_type: str) -> Options:
     """Only offerings of this capacity type."""
-    return _narrowed(options, lambda at: at.capacity_type == capacity_type)
+    return _narrow(options, lambda at: at.capacity_type == capacity_type)
 
 
-def _narrowed(options: Options, keeps: Callable[[Offering], bool]) -> Options:
+def _narrow(options: Options, keeps: Callable[[Offering], bool]) -> Options:
     """Only offerings that are kept; by price, as PriceList has them."""
     kept = (
         LaunchOption(option.instance_type, tuple(at for at in option.offerings if keeps(at)))
@@ -177,7 +175,7 @@ def _narrowed(options: Options, keeps: Callable[[Offering], bool]) -> Options:
     return tuple(sorted(left, key=lambda option: (option.price_nanousd, option.instance_type.name)))
 
 
-def truncated(claim: ClaimObject, options: Options) -> Options:
+def truncate(claim: ClaimObject, options: Options) -> Options:
     """The cheapest types, as many as a request may have. Raises InsufficientCapacityError if they
     are too few different ones for the claim's minValues.
     """

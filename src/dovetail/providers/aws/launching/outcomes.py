@@ -92,17 +92,17 @@ def launch_failure(claim: str, answer: FleetAnswer, capacity_type: str) -> Cloud
     doing = f"launching node claim {claim}"
     others = [error for error in answer.errors if not error.is_unfulfillable]
     if answer.errors and not others:
-        msg = f"{doing}: insufficient capacity: {_listed(answer.errors)}"
+        msg = f"{doing}: insufficient capacity: {_errors_text(answer.errors)}"
         return InsufficientCapacityError(msg, sold_out=sold_out(answer, capacity_type))
     if not others:
         msg = f"{doing}: EC2 launched fewer instances than were asked for, and did not say why"
         return CreateError(msg, condition_reason=LAUNCH_FAILED)
     first = others[0]
-    msg = f"{doing}: {_listed(others)}"
+    msg = f"{doing}: {_errors_text(others)}"
     return CreateError(msg, condition_reason=first.reason, condition_message=first.message or msg)
 
 
-def _listed(errors: Iterable[FleetError]) -> str:
+def _errors_text(errors: Iterable[FleetError]) -> str:
     texts = sorted({_text(error) for error in errors})
     more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
     return "; ".join(texts[:_SHOWN]) + more

@@ -9,7 +9,7 @@ import msgspec
 from dovetail.model.instance import InstanceType, Offering
 
 
-def repriced(
+def with_overlays(
     types: Sequence[InstanceType], planned: Iterable[InstanceType]
 ) -> tuple[InstanceType, ...]:
     """The types with the prices that overlays gave to those that were planned with."""

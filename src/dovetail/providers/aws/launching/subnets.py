@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import answered, calling
+from dovetail.providers.aws.calls import calling, required
 from dovetail.providers.aws.node_class.types import Subnet
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class FreeAddresses:
     async def _read(self, ids: Sequence[str], now: datetime) -> None:
         with calling(_ACTION):
             answer = await self._ec2.describe_subnets(SubnetIds=list(ids))
-        for tree in answered(answer.get("Subnets"), _ACTION):
+        for tree in required(answer.get("Subnets"), _ACTION):
             subnet_id = tree.get("SubnetId", "")
             self._free[subnet_id] = tree.get("AvailableIpAddressCount", 0)
             self._read_at[subnet_id] = now

@@ -57,7 +57,7 @@ def _interface(
     if interface.interface_type == _EFA_ONLY:
         return made
     if spec.connection_tracking is not None:
-        made["ConnectionTrackingSpecification"] = _tracking(spec.connection_tracking)
+        made["ConnectionTrackingSpecification"] = _tracking_json(spec.connection_tracking)
     if spec.ip_prefix_count is not None:
         made["Ipv6PrefixCount" if is_ipv6 else "Ipv4PrefixCount"] = spec.ip_prefix_count
     if is_ipv6:
@@ -68,8 +68,8 @@ def _interface(
     return made
 
 
-def _tracking(tracking: ConnectionTracking) -> Json:
-    return _stated(
+def _tracking_json(tracking: ConnectionTracking) -> Json:
+    return _without_none(
         TcpEstablishedTimeout=tracking.tcp_established_timeout,
         UdpStreamTimeout=tracking.udp_stream_timeout,
         UdpTimeout=tracking.udp_timeout,
@@ -83,7 +83,7 @@ def block_devices(spec: EC2NodeClassSpec) -> list[Json]:
 
 
 def _mapping(mapping: BlockDeviceMapping) -> Json:
-    made = _stated(DeviceName=mapping.device_name)
+    made = _without_none(DeviceName=mapping.device_name)
     if mapping.ebs is not None:
         made["Ebs"] = _volume(mapping.ebs)
     return made
@@ -91,7 +91,7 @@ def _mapping(mapping: BlockDeviceMapping) -> Json:
 
 def _volume(ebs: BlockDevice) -> Json:
     size = ebs.volume_size
-    return _stated(
+    return _without_none(
         DeleteOnTermination=ebs.delete_on_termination,
         Encrypted=ebs.encrypted,
         Iops=ebs.iops,
@@ -109,7 +109,7 @@ def metadata_options(spec: EC2NodeClassSpec, region: str) -> Request:
     options = spec.metadata_options or _DEFAULT_METADATA
     knows_ipv6 = not region.startswith(_WITHOUT_IPV6_METADATA)
     return {
-        **_stated(
+        **_without_none(
             HttpEndpoint=options.http_endpoint,
             HttpProtocolIpv6=options.http_protocol_ipv6 if knows_ipv6 else None,
             HttpPutResponseHopLimit=options.http_put_response_hop_limit,
@@ -119,6 +119,6 @@ def metadata_options(spec: EC2NodeClassSpec, region: str) -> Request:
     }
 
 
-def _stated(**values: Json) -> Request:
+def _without_none(**values: Json) -> Request:
     """Only what has a value."""
     return {key: value for key, value in values.items() if value is not None}

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import CallFailedError, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, calling, required
 from dovetail.providers.aws.launching import keys
 from dovetail.providers.aws.launching.failures import NAME_TAKEN, TEMPLATE_NOT_FOUND
 from dovetail.providers.aws.launching.fleet_request import tag_list
@@ -39,7 +39,7 @@ class TemplateStore:
         async with self._writing:
             missing = [template for template in templates if template.name not in self._used_at]
             if missing:
-                there = await self._described([template.name for template in missing])
+                there = await self._known_names([template.name for template in missing])
                 for template in missing:
                     if template.name not in there:
                         await self._create(template)
@@ -67,7 +67,7 @@ class TemplateStore:
                 await self._delete(name)
                 del self._used_at[name]
 
-    async def _described(self, names: Sequence[str]) -> set[str]:
+    async def _known_names(self, names: Sequence[str]) -> set[str]:
         """Those of the names that EC2 knows."""
         existing: set[str] = set()
         for start in range(0, len(names), _NAMES_AT_ONCE):
@@ -83,7 +83,7 @@ class TemplateStore:
         names: set[str] = set()
         with calling(_DESCRIBE):
             async for page in pages:
-                described = answered(page.get("LaunchTemplates"), _DESCRIBE)
+                described = required(page.get("LaunchTemplates"), _DESCRIBE)
                 names |= {template.get("LaunchTemplateName", "") for template in described}
         return names
 

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from dovetail.providers.aws.node_class.expression_parser import ExpressionError, Value, ValueType
-from dovetail.providers.aws.node_class.expressions import Expression, compiled
+from dovetail.providers.aws.node_class.expressions import Expression, compile_source
 from dovetail.providers.aws.node_class.kubelet_keys import MANAGED
 from dovetail.providers.aws.node_class.kubelet_rules import (
     EXPRESSION_EVALUATION_FAILED,
@@ -193,7 +193,7 @@ def resolve_kubelet(kubelet: Kubelet, facts: KubeletFacts) -> ResolvedKubelet:
         variables["max_pods"] = pods
     for key in _RESERVED:
         if key in resolved:
-            resolved[key] = _reserved(kubelet, key, variables)
+            resolved[key] = _reserved_amounts(kubelet, key, variables)
     managed = msgspec.convert({key: resolved[key] for key in MANAGED if key in resolved}, _Managed)
     return ResolvedKubelet(**msgspec.structs.asdict(managed), raw=resolved)
 
@@ -220,7 +220,7 @@ def _sources(tree: Mapping[str, object]) -> dict[str, str]:
 
 def _expression(field: str, source: str) -> Expression:
     try:
-        return compiled(source, VARIABLES)
+        return compile_source(source, VARIABLES)
     except ExpressionError as error:
         raise KubeletError(field, f"{source!r} {error}", reason=EXPRESSION_INVALID) from None
 
@@ -242,7 +242,7 @@ def _failure(field: str, source: str, message: str, variables: Mapping[str, Valu
     return KubeletError(field, problem, reason=EXPRESSION_EVALUATION_FAILED)
 
 
-def _reserved(kubelet: Kubelet, key: str, variables: Mapping[str, Value]) -> dict[str, str]:
+def _reserved_amounts(kubelet: Kubelet, key: str, variables: Mapping[str, Value]) -> dict[str, str]:
     values = kubelet.tree[key]
     assert isinstance(values, dict)  # noqa: S101  checked when it was read
     resolved = {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import CallFailedError, Failure, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, Failure, calling, required
 from dovetail.providers.aws.filters import DescribeFilter, tag_filters, term_text, unmatched_text
 from dovetail.providers.aws.node_class.types import (
     CapacityReservation,
@@ -130,7 +130,7 @@ class CapacityReservationStep:
         ids = [value for item in filters if item.name == _IDS for value in item.values]
         others = tuple(item for item in filters if item.name != _IDS)
         try:
-            return await self._described(ids, others)
+            return await self._describe_filtered(ids, others)
         except CallFailedError as error:
             if error.failure is not Failure.NOT_FOUND:
                 raise
@@ -140,7 +140,7 @@ class CapacityReservationStep:
         answers = [await self._describe((DescribeFilter(_IDS, (name,)),)) for name in ids]
         return {key: reservation for answer in answers for key, reservation in answer.items()}
 
-    async def _described(
+    async def _describe_filtered(
         self, ids: Sequence[str], filters: DescribeFilters
     ) -> dict[str, CapacityReservation]:
         by_id: dict[str, CapacityReservation] = {}
@@ -148,7 +148,7 @@ class CapacityReservationStep:
         with calling(_ACTION):
             pages = self._ec2.get_paginator("describe_capacity_reservations")
             async for page in pages.paginate(CapacityReservationIds=ids, Filters=wire):
-                for described in answered(page.get("CapacityReservations"), _ACTION):
+                for described in required(page.get("CapacityReservations"), _ACTION):
                     reservation = capacity_reservation(described)
                     by_id[reservation.id] = reservation
         return by_id

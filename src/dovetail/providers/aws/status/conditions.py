@@ -69,7 +69,7 @@ class Observation(msgspec.Struct, frozen=True, gc=False):
     dependents: tuple[ClassCondition, ...] = tuple(ClassCondition)
 
 
-def updated(
+def next_conditions(
     before: Sequence[api.Condition], updates: Iterable[ConditionUpdate], observed: Observation
 ) -> tuple[api.Condition, ...]:
     """All conditions after the pass. One that no step updated stays as it was."""
@@ -77,14 +77,14 @@ def updated(
     dependents = [
         _next(condition_of(before, name), by_type[name], observed)
         if name in by_type
-        else _kept(before, name, observed)
+        else _keep(before, name, observed)
         for name in observed.dependents
     ]
     root = _next(condition_of(before, READY), _root(dependents), observed)
     return (*dependents, root)
 
 
-def _kept(
+def _keep(
     before: Sequence[api.Condition], name: ClassCondition, observed: Observation
 ) -> api.Condition:
     """What was said of another generation is not said of this one."""

@@ -142,7 +142,7 @@ class NodeClassController:
         result = await status_pass(node_class, self.parts.steps, self._clock)
         patch = status_patch(node_class, result.status)
         if patch is not None:
-            self.objects.written(await self._kube.patch(Ref(NODE_CLASS, name), patch))
+            self.objects.take_written(await self._kube.patch(Ref(NODE_CLASS, name), patch))
         for problem in result.problems:
             if problem.reason != DEPENDENCIES_NOT_READY:  # others report it
                 self._reports.warn(node_class, problem.reason, problem.message)
@@ -172,7 +172,7 @@ class NodeClassController:
         stamp = stamp_patch(node_class, hashed=hashed, version=HASH_VERSION)
         if stamp is None:
             return node_class
-        return self.objects.written(await self._kube.patch(Ref(NODE_CLASS, meta.name), stamp))
+        return self.objects.take_written(await self._kube.patch(Ref(NODE_CLASS, meta.name), stamp))
 
     # ------------------------------------------------------------ end of a class
 
@@ -187,7 +187,7 @@ class NodeClassController:
         await self.parts.finalizer.clean_up(node_class)
         self.parts.validation.forget()
         name = node_class.metadata.name
-        self.objects.written(
+        self.objects.take_written(
             await self._kube.patch(Ref(NODE_CLASS, name), release_patch(node_class))
         )
         return _LONGEST_WAIT
@@ -216,12 +216,12 @@ class NodeClassController:
             for claim in self.objects.claims()
         }
         deleted = await self.parts.profile_collector.collect(in_use)
-        self._reports.done("deleted unused instance profiles", deleted)
+        self._reports.log_done("deleted unused instance profiles", deleted)
 
     async def invalidate_images(self) -> None:
         """Forget SSM parameters whose image is deprecated."""
         forgotten = await self.parts.images.invalidate()
-        self._reports.done("forgot parameters of deprecated images", forgotten)
+        self._reports.log_done("forgot parameters of deprecated images", forgotten)
 
     async def check_version(self) -> None:
         """Complain about a version of Kubernetes that there are no images for."""

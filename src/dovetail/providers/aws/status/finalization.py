@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from dovetail import api
-from dovetail.providers.aws.calls import CallFailedError, Failure, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, Failure, calling, required
 from dovetail.providers.aws.launching import keys
 from dovetail.providers.aws.node_class.types import EC2NodeClass
 from dovetail.providers.aws.settings import AwsSettings
@@ -65,7 +65,7 @@ class Finalizer:
                 ]
             )
             async for page in pages:
-                described = answered(page.get("LaunchTemplates"), _DESCRIBE)
+                described = required(page.get("LaunchTemplates"), _DESCRIBE)
                 names += [template.get("LaunchTemplateName", "") for template in described]
         for name in sorted(names):
             try:

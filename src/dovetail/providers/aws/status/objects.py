@@ -88,7 +88,7 @@ class ClassObjects:
             and _is_ours(item.spec.template.spec.node_class_ref, class_name)
         )
 
-    def written(self, raw: msgspec.Raw) -> EC2NodeClass:
+    def take_written(self, raw: msgspec.Raw) -> EC2NodeClass:
         """Take the answer to a write of ours; the class as it is now."""
         self._classes.put(raw)
         return api.decode(EC2NodeClass, bytes(raw))

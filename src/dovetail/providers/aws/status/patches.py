@@ -30,7 +30,9 @@ def status_patch(node_class: EC2NodeClass, status: EC2NodeClassStatus) -> Patch 
     changes |= {key: None for key in before if key not in after}
     if not changes:
         return None
-    return Patch(body={**_locked(node_class.metadata), "status": changes}, subresource="status")
+    return Patch(
+        body={**_version_lock(node_class.metadata), "status": changes}, subresource="status"
+    )
 
 
 def status_tree(status: EC2NodeClassStatus) -> dict[str, Json]:
@@ -70,7 +72,7 @@ def _instant(moment: datetime | None) -> str:
     return "" if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _locked(meta: api.ObjectMeta) -> dict[str, Json]:
+def _version_lock(meta: api.ObjectMeta) -> dict[str, Json]:
     return {"metadata": {"resourceVersion": meta.resource_version}}
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import CallFailedError, Failure, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, Failure, calling, required
 from dovetail.providers.aws.expiring_cache import ExpiringCache
 from dovetail.providers.aws.node_class.types import EC2NodeClass, PlacementGroupSelector
 from dovetail.providers.aws.status.conditions import ClassCondition, fails, holds, unknown
@@ -77,7 +77,7 @@ class PlacementGroups:
                 answer = await self._ec2.describe_placement_groups(GroupIds=[selector.id])
             else:
                 answer = await self._ec2.describe_placement_groups(GroupNames=[selector.name])
-        described = answered(answer.get("PlacementGroups"), _ACTION)
+        described = required(answer.get("PlacementGroups"), _ACTION)
         groups = [placement_group(tree) for tree in described]
         return next((group for group in groups if group is not None), None)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import answered, calling
+from dovetail.providers.aws.calls import calling, required
 from dovetail.providers.aws.filters import DescribeFilter, tag_filters, term_text
 from dovetail.providers.aws.node_class.types import (
     EC2NodeClass,
@@ -82,7 +82,7 @@ class SecurityGroupStep:
         with calling(_ACTION):
             pages = self._ec2.get_paginator("describe_security_groups")
             async for page in pages.paginate(Filters=[item.wire() for item in filters]):
-                for group in answered(page.get("SecurityGroups"), _ACTION):
+                for group in required(page.get("SecurityGroups"), _ACTION):
                     group_id = group.get("GroupId", "")
                     by_id[group_id] = SecurityGroup(id=group_id, name=group.get("GroupName", ""))
         return by_id

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import answered, calling
+from dovetail.providers.aws.calls import calling, required
 from dovetail.providers.aws.filters import tag_filters, term_text
 from dovetail.providers.aws.node_class.types import EC2NodeClass, Subnet, SubnetSelectorTerm
 from dovetail.providers.aws.status.conditions import ClassCondition
@@ -78,7 +78,7 @@ class SubnetSource:
         with calling(_ACTION):
             pages = self._ec2.get_paginator("describe_subnets")
             async for page in pages.paginate(Filters=[item.wire() for item in filters]):
-                for subnet in answered(page.get("Subnets"), _ACTION):
+                for subnet in required(page.get("Subnets"), _ACTION):
                     subnet_id = subnet.get("SubnetId", "")
                     by_id[subnet_id] = SubnetAddresses(
                         subnet_id,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import CallFailedError, Failure, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, Failure, calling, required
 from dovetail.providers.aws.expiring_cache import ExpiringCache
 from dovetail.providers.aws.status.profiles.names import ProfileOrder
 
@@ -96,7 +96,7 @@ class InstanceProfiles:
         with calling(_LIST):
             pages = self._iam.get_paginator("list_instance_profiles")
             async for page in pages.paginate(PathPrefix=path):
-                listed = answered(page.get("InstanceProfiles"), _LIST)
+                listed = required(page.get("InstanceProfiles"), _LIST)
                 profiles += [_profile(tree) for tree in listed]
         # Checked once more, since what is found here may be deleted.
         below = [profile for profile in profiles if profile.path.startswith(path)]
@@ -110,7 +110,7 @@ class InstanceProfiles:
             if error.failure is Failure.NOT_FOUND:
                 return None
             raise
-        return _profile(answered(answer.get("InstanceProfile"), _GET))
+        return _profile(required(answer.get("InstanceProfile"), _GET))
 
     async def _create(self, order: ProfileOrder) -> bool:
         """Whether it was created now; False if there is one of that name."""
