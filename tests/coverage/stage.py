@@ -68,7 +68,7 @@ class StagedReplica(Replica):
     @property
     def breadth(self) -> float:
         """How many times as much is done at once as on one core."""
-        return self._means().breadth
+        return self._dependencies().breadth
 
 
 class Seen:

@@ -35,7 +35,7 @@ async def add_disruption_taint(kube: Kube, node: api.Node) -> Answers:
         others = tuple(taint for taint in item.taints if taint.key != DISRUPTED.key)
         return msgspec.structs.replace(item, taints=(*others, DISRUPTED))
 
-    return await _node_changed(kube, node, with_taint)
+    return await _change_node(kube, node, with_taint)
 
 
 async def remove_disruption_taint(kube: Kube, node: api.Node) -> Answers:
@@ -45,7 +45,7 @@ async def remove_disruption_taint(kube: Kube, node: api.Node) -> Answers:
         left = tuple(taint for taint in item.taints if taint.key != DISRUPTED.key)
         return msgspec.structs.replace(item, taints=left)
 
-    return await _node_changed(kube, node, without_taint)
+    return await _change_node(kube, node, without_taint)
 
 
 async def set_disruption_reason(
@@ -53,15 +53,15 @@ async def set_disruption_reason(
 ) -> Answers:
     """Say on this very claim why its node is taken away. Raises ApiError."""
     change = SetCondition(DISRUPTION_REASON, Status.TRUE, reason)
-    return await _claim_changed(kube, claim, change, now)
+    return await _change_claim(kube, claim, change, now)
 
 
 async def clear_disruption_reason(kube: Kube, claim: api.NodeClaim, now: datetime) -> Answers:
     """Say no more on this very claim that its node is taken away. Raises ApiError."""
-    return await _claim_changed(kube, claim, ClearCondition(DISRUPTION_REASON), now)
+    return await _change_claim(kube, claim, ClearCondition(DISRUPTION_REASON), now)
 
 
-async def _claim_changed(
+async def _change_claim(
     kube: Kube, claim: api.NodeClaim, condition: ConditionChange, now: datetime
 ) -> Answers:
     async def write(claim: api.NodeClaim) -> Answers:
@@ -71,7 +71,7 @@ async def _claim_changed(
     return await change(kube, Ref(NODE_CLAIM, claim.metadata.name), claim, write)
 
 
-async def _node_changed(
+async def _change_node(
     kube: Kube, node: api.Node, changed: Callable[[NodeObject], NodeObject]
 ) -> Answers:
     async def write(node: api.Node) -> Answers:
@@ -89,7 +89,7 @@ async def add_soft_taint(kube: Kube, node: api.Node) -> Answers:
             return item
         return msgspec.structs.replace(item, taints=(*item.taints, DISCOURAGED))
 
-    return await _node_changed(kube, node, with_mark)
+    return await _change_node(kube, node, with_mark)
 
 
 async def remove_soft_taint(kube: Kube, node: api.Node) -> Answers:
@@ -99,4 +99,4 @@ async def remove_soft_taint(kube: Kube, node: api.Node) -> Answers:
         left = tuple(taint for taint in item.taints if not is_discouraging(taint))
         return msgspec.structs.replace(item, taints=left)
 
-    return await _node_changed(kube, node, without_mark)
+    return await _change_node(kube, node, without_mark)

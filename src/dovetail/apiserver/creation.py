@@ -121,7 +121,7 @@ def _check_namespace(storage: ObjectStore, ref: Ref) -> None:
     home = storage.get(Ref(NAMESPACE, ref.namespace))
     if home.is_going:
         why = f"unable to create new content in namespace {ref.namespace} because it is being"
-        raise refusals.forbidden(ref, f"{why} terminated")
+        raise refusals.forbidden_error(ref, f"{why} terminated")
 
 
 def _prepare(storage: ObjectStore, ref: Ref, tree: Obj) -> None:

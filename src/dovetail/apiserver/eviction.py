@@ -136,9 +136,9 @@ def _count_down(storage: ObjectStore, ref: Ref, budget: Obj, pod_name: str) -> N
         message = f"The disruption budget {ref.name} is still being processed by the server."
         raise refusals.over_budget(_REFUSAL, message, 10)
     if allowed < 0:
-        raise refusals.forbidden(ref, "pdb disruptions allowed is negative")
+        raise refusals.forbidden_error(ref, "pdb disruptions allowed is negative")
     if len(mapping(status.get("disruptedPods"))) > _MOST_DISRUPTED:
-        raise refusals.forbidden(ref, "DisruptedPods map too big")
+        raise refusals.forbidden_error(ref, "DisruptedPods map too big")
     if allowed == 0:
         raise refusals.over_budget(_REFUSAL, _why_none(ref, budget))
     status["disruptionsAllowed"] = allowed - 1

@@ -124,7 +124,7 @@ def expired_token() -> errors.GoneError:
     )
 
 
-def forbidden(ref: Ref, why: str) -> errors.ForbiddenError:
+def forbidden_error(ref: Ref, why: str) -> errors.ForbiddenError:
     """That may not be done."""
     message = f'{resource(ref.kind)} "{ref.name}" is forbidden: {why}'
     return errors.ForbiddenError(403, "Forbidden", message, _about(ref))

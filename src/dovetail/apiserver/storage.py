@@ -89,7 +89,7 @@ class ObjectStore:
         return result
 
     @contextmanager
-    def acting(self, manner: WriteOptions) -> Iterator[None]:
+    def act_as(self, manner: WriteOptions) -> Iterator[None]:
         """Write in that manner for as long as the block lasts, which must not wait for anything."""
         self.manner = manner
         try:

@@ -66,7 +66,7 @@ def _fields(tree: Obj, traits: Traits) -> dict[str, str]:
         "metadata.namespace": text(tree, "metadata", "namespace"),
     }
     for path, absent in traits.fields.items():
-        fields[path] = _plain(at(tree, *_steps(path)), absent)
+        fields[path] = _text_of(at(tree, *_steps(path)), absent)
     return fields
 
 
@@ -75,7 +75,7 @@ def _steps(path: str) -> tuple[str, ...]:
     return tuple(path.split("."))
 
 
-def _plain(value: Json, absent: str) -> str:
+def _text_of(value: Json, absent: str) -> str:
     match value:
         case None:
             return absent

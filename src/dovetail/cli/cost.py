@@ -8,7 +8,7 @@ import typer
 
 from dovetail.cli import options
 from dovetail.cli.output import Output, Progress, align, emit, json_text, say, yaml_text
-from dovetail.cli.seeing import ClusterSource, seen
+from dovetail.cli.seeing import ClusterSource, see
 from dovetail.present.cost import By
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def cost(  # noqa: PLR0913  typer reads one flag from each argument
     from dovetail.present.node_list import unpriced_remark
 
     paths = (*files, *(more or ()))
-    current = seen(ClusterSource(paths, catalog, now, kubeconfig, context).check())
+    current = see(ClusterSource(paths, catalog, now, kubeconfig, context).check())
     remark = unpriced_remark(node_boxes(current.snapshot))
     if remark:
         say(remark)

@@ -109,7 +109,7 @@ def explain(  # noqa: PLR0913  typer reads one flag from each argument
             msg = "expected --journal with it: only a journal has earlier times"
             raise typer.BadParameter(msg, param_hint="--at")
         request = app.PlanRequest(tuple(files), catalog, options.instant(now))
-        explained = _explain_planned(request, asked, kubeconfig)
+        explained = _explain_plan(request, asked, kubeconfig)
     for remark in explained.remarks:
         say(remark)
     emit(_output_text(explained, output))
@@ -136,7 +136,7 @@ def _end_of_second(at: datetime | None) -> datetime | None:
     return at if at is None or at.microsecond else at.replace(microsecond=999_999)
 
 
-def _explain_planned(request: PlanRequest, asked: LookupSubject, kubeconfig: str) -> Explained:
+def _explain_plan(request: PlanRequest, asked: LookupSubject, kubeconfig: str) -> Explained:
     """From manifests, or from the live cluster where none are named."""
     from dovetail import app
 

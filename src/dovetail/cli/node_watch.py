@@ -70,7 +70,7 @@ class _Screen:
             signal.SIGINT: self._end,
             signal.SIGTERM: self._end,
         }
-        with _hearing(self._terminal.keys, self._read, handlers):
+        with _hear(self._terminal.keys, self._read, handlers):
             listed = self._list_nodes(cluster)
             while True:
                 if self._changed.is_set():
@@ -129,7 +129,7 @@ class _Screen:
 
 
 @contextmanager
-def _hearing(keys: int, read: Callable[[], None], handlers: Handlers) -> Iterator[None]:
+def _hear(keys: int, read: Callable[[], None], handlers: Handlers) -> Iterator[None]:
     """Hear keys and signals for as long as the block lasts."""
     loop = asyncio.get_running_loop()
     loop.add_reader(keys, read)

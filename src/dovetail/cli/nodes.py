@@ -8,7 +8,7 @@ import typer
 
 from dovetail.cli import options
 from dovetail.cli.output import Output, emit, json_text, say, yaml_text
-from dovetail.cli.seeing import ClusterSource, seen, whose
+from dovetail.cli.seeing import ClusterSource, live_cluster, see
 from dovetail.labels import SPOT
 from dovetail.present.node_list import NodeListView, SortKey
 
@@ -65,7 +65,7 @@ def nodes(  # noqa: PLR0913  typer reads one flag from each argument
         if is_interactive():
             from dovetail.cli.node_watch import watch
 
-            watch(whose(source), wish, is_wide=is_wide)
+            watch(live_cluster(source), wish, is_wide=is_wide)
             return
     _print_once(source, wish, output)
 
@@ -73,7 +73,7 @@ def nodes(  # noqa: PLR0913  typer reads one flag from each argument
 def _print_once(source: ClusterSource, wish: NodeListView, output: Output) -> None:
     from dovetail.present.node_list import node_list, unpriced_remark
 
-    current = seen(source)
+    current = see(source)
     listed = node_list(current.snapshot, current.now)
     notes = current.notes if any(node.capacity_type == SPOT for node in listed.nodes) else ()
     for remark in (unpriced_remark(listed.nodes), *notes):

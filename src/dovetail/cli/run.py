@@ -93,13 +93,13 @@ def _table_of(provider: str) -> SettingsTable:
 
 def _refuse_flags_of_others(provider: str, theirs: SettingsTable, args: Sequence[str]) -> None:
     """Raises InputError for a flag that only another provider has."""
-    from dovetail.cloud.registry import InstalledPlugins, installed
+    from dovetail.cloud.registry import InstalledPlugins, load_plugins
 
     known = {flag.name for flag in (*TABLE.flags, *theirs.flags)}
     given = {word[2:].partition("=")[0] for word in args if word.startswith("--")} - known
     if not given:
         return
-    others: InstalledPlugins[None] = installed()
+    others: InstalledPlugins[None] = load_plugins()
     for other in others.plugins:
         for flag in other.settings.flags:
             if other.name != provider and flag.name in given:

@@ -42,21 +42,21 @@ class ClusterSource(msgspec.Struct, frozen=True):
         return self
 
 
-def whose(source: ClusterSource) -> Whose:
+def live_cluster(source: ClusterSource) -> Whose:
     """The live cluster that is meant."""
     from dovetail.live.following import Whose
 
     return Whose(dict(os.environ), source.kubeconfig, source.context, source.catalog)
 
 
-def seen(source: ClusterSource) -> Seen:
+def see(source: ClusterSource) -> Seen:
     """The cluster as it is at one moment; remarks are said. Raises InputError."""
     from dovetail import app
 
     with Progress() as progress:
         if source.is_live:
             progress.tell("reading the cluster")
-            result = read_live(whose(source))
+            result = read_live(live_cluster(source))
         else:
             progress.tell("reading manifests")
             request = app.PlanRequest(

@@ -21,7 +21,7 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.cloud.declare import Make, allocatable, among, declared, reservation_id
+from dovetail.cloud.declare import Make, all_labels, allocatable, among, reservation_id
 from dovetail.errors import InputError
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.requirements import Operator, Requirement, Requirements, requirement
@@ -134,7 +134,7 @@ def _instance_type(entry: _Entry) -> InstanceType:
     )
     return InstanceType(
         name=make.name,
-        requirements=declared(make, _stated_labels(entry)),
+        requirements=all_labels(make, _stated_labels(entry)),
         capacity=capacity,
         allocatable=allocatable(capacity, _amounts("overhead", {**overhead})),
         offerings=make.offerings,
@@ -190,8 +190,8 @@ def _offering(type_name: str, offering: _Offering, field: str) -> Offering:
         expected = f"expected dollars per hour from 0 to {_MOST_DOLLARS}, not {offering.price}"
         raise _FieldError(field=f"{field}.Price", problem=expected)
     fixed = _requirements(offering, f"{field}.Requirements")
-    zone = _only(fixed, labels.ZONE, field)
-    capacity_type = _only(fixed, labels.CAPACITY_TYPE, field)
+    zone = _single_value(fixed, labels.ZONE, field)
+    capacity_type = _single_value(fixed, labels.CAPACITY_TYPE, field)
     if capacity_type not in labels.CAPACITY_TYPES:
         expected = f"expected one of {', '.join(labels.CAPACITY_TYPES)}, not {capacity_type!r}"
         problem = f"{labels.CAPACITY_TYPE}: {expected}"
@@ -222,7 +222,7 @@ def _requirements(offering: _Offering, field: str) -> Requirements:
     return Requirements(stated)
 
 
-def _only(fixed: Requirements, key: str, field: str) -> str:
+def _single_value(fixed: Requirements, key: str, field: str) -> str:
     need = fixed.get(key)
     if need is None or need.operator is not Operator.IN or len(need.values) != 1:
         expected = f"expected {key} In with exactly one value"
@@ -297,7 +297,7 @@ def _labels(kind: InstanceType) -> dict[str, Json]:
         capacity=kind.capacity,
         offerings=kind.offerings,
     )
-    derived = declared(make)
+    derived = all_labels(make)
     return {
         need.key: _label(kind.name, need)
         for need in kind.requirements.sorted()

@@ -38,7 +38,7 @@ class OfflineCatalogues:
     """The catalogues of all providers that are installed, each read once."""
 
     def __init__(self) -> None:
-        installed: InstalledPlugins[None] = registry.installed()
+        installed: InstalledPlugins[None] = registry.load_plugins()
         self._problems = installed.problems
         self._plugins = {plugin.name: plugin for plugin in installed.plugins}
         self._named: dict[str, OfflineCatalogue] = {

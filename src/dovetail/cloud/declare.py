@@ -48,7 +48,7 @@ def absent(key: str) -> Requirement:
 
 
 @lru_cache(maxsize=_SHARED)
-def placed(zone: str, capacity_type: str, zone_id: str = "") -> Requirements:
+def placement(zone: str, capacity_type: str, zone_id: str = "") -> Requirements:
     """What an offering fixes that says no more than where and how."""
     stated = [single(labels.CAPACITY_TYPE, capacity_type), single(labels.ZONE, zone)]
     if zone_id:
@@ -116,7 +116,7 @@ class Make(msgspec.Struct, frozen=True, gc=False):
     offerings: tuple[Offering, ...]
 
 
-def declared(make: Make, stated: tuple[Requirement, ...] = ()) -> Requirements:
+def all_labels(make: Make, stated: tuple[Requirement, ...] = ()) -> Requirements:
     """Every label of such a type. What is stated replaces what would be derived."""
     cpu = quantity.render(CPU, make.capacity.get(CPU, 0))
     memory = quantity.render(MEMORY, make.capacity.get(MEMORY, 0))

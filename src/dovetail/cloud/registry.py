@@ -56,11 +56,11 @@ def plugins() -> tuple[_Plugin[KubeT], ...]:
     """All that can be loaded, by name; a PluginWarning names each of the others. Raises InputError
     when two bring the same kind.
     """
-    installed_plugins: InstalledPlugins[KubeT] = installed()
+    installed_plugins: InstalledPlugins[KubeT] = load_plugins()
     return installed_plugins.plugins
 
 
-def installed() -> InstalledPlugins[KubeT]:
+def load_plugins() -> InstalledPlugins[KubeT]:
     """All plugins, and what is wrong with those that cannot be loaded, which is a PluginWarning as
     well. Raises InputError when two bring the same kind.
     """

@@ -135,7 +135,7 @@ class Controller:
             compute=setup.compute,
             disrupt=self._disrupt,
             let_nodes_empty=self._let_nodes_empty,
-            planned=self._drain_planned,
+            planned=self._drain_replaced,
             witness=self._witness(setup.witness),
             acts=setup.acts,
         )
@@ -148,7 +148,7 @@ class Controller:
 
         def both(snapshot: Snapshot, plan: Plan, now: datetime, took: float) -> None:
             witness(snapshot, plan, now, took)
-            buffers.decided(snapshot, plan, now)
+            buffers.note_plan(snapshot, plan, now)
 
         return both
 
@@ -249,7 +249,7 @@ class Controller:
         if self._is_leading and self._acts:
             self._claims.announce(ending.provider_id)
 
-    def _drain_planned(self, endings: tuple[InstanceEnding, ...]) -> None:
+    def _drain_replaced(self, endings: tuple[InstanceEnding, ...]) -> None:
         """Replacements for these are under way: their nodes may be drained."""
         book = self.cache.cluster.book
         known = (book.ending(ending.provider_id) for ending in endings)
@@ -272,7 +272,7 @@ class Controller:
         """Tell kube-scheduler who is meant for a node that is about to join: nobody may come to it
         before that, or they take the room of others, for whom another node would be launched.
         """
-        await self._decisions.wait_decided()
+        await self._decisions.wait_for_plan()
         name = node.metadata.name
         pods = self.cache.cluster.book.promised_to(name, claim.metadata.name)
         if await self._nominations.steer(name, pods):

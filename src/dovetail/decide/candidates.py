@@ -65,7 +65,7 @@ def promised_by_node(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[Po
     """
     where, gone = census(snapshot.pods), leaving_nodes(snapshot)
     staying = frozenset(node.name for node in snapshot.nodes) - gone
-    places = kept_places(snapshot, staying, where, now) | _theirs(snapshot, staying, where)
+    places = kept_places(snapshot, staying, where, now) | _nominated_nodes(snapshot, staying, where)
     pods_by_node: dict[str, list[Pod]] = {}
     for pod in _promised_pods(snapshot, where) if places else ():
         if pod.uid in places and not pod.is_terminal and pod.deleting_at is None:
@@ -73,7 +73,7 @@ def promised_by_node(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[Po
     return {node: tuple(pods) for node, pods in pods_by_node.items()}
 
 
-def _theirs(snapshot: Snapshot, staying: frozenset[str], where: Census) -> dict[str, str]:
+def _nominated_nodes(snapshot: Snapshot, staying: frozenset[str], where: Census) -> dict[str, str]:
     """The node on which kube-scheduler makes room for each pod, by uid; what we said is not its."""
     ours = {(nomination.pod_uid, nomination.node) for nomination in snapshot.ledger.nominations}
     return {

@@ -42,7 +42,7 @@ def provision(snapshot: Snapshot, now: datetime) -> Plan:
     """Give every waiting pod a place: on a node there is, or on a new one; or say why not."""
     queue = pending_pods(snapshot, now)
     if not queue.pods:
-        return _idle(snapshot, queue)
+        return _idle_plan(snapshot, queue)
     volumes, unusable = volumes_by_pod(queue.pods, snapshot)
     refused = (*queue.refused, *unusable)
     puzzle, refused_pools = _puzzle(snapshot, now, queue, volumes)
@@ -67,7 +67,7 @@ def provision(snapshot: Snapshot, now: datetime) -> Plan:
     )
 
 
-def _idle(snapshot: Snapshot, queue: Waiting) -> Plan:
+def _idle_plan(snapshot: Snapshot, queue: Waiting) -> Plan:
     """The plan when there is nobody to plan for, without putting a puzzle together."""
     told = explain_refused(queue.refused)
     return Plan(
@@ -159,12 +159,12 @@ def obtainable(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[Instance
     if not refused:
         return snapshot.instance_types
     return {
-        pool: tuple(_without(kind, pool, refused) for kind in types)
+        pool: tuple(_without_refused(kind, pool, refused) for kind in types)
         for pool, types in snapshot.instance_types.items()
     }
 
 
-def _without(
+def _without_refused(
     kind: InstanceType, pool: str, refused: set[tuple[str, str, str, str]]
 ) -> InstanceType:
     is_refused = [

@@ -121,9 +121,9 @@ class _Explainer:
         best = best_repair(ask, findings, self._keys)
         if best is not None:
             return best.text
-        return self._fix_of_refused(ask) or _fix_of_empty(findings)
+        return self._pool_fix(ask) or _fix_of_empty(findings)
 
-    def _fix_of_refused(self, ask: Ask) -> str:
+    def _pool_fix(self, ask: Ask) -> str:
         for pool, problem in self._context.refused_pools:
             if not problem.fix or not self._context.instance_types.get(pool.name):
                 continue

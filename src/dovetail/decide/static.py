@@ -21,7 +21,7 @@ import msgspec
 from dovetail import labels
 from dovetail.decide.candidates import is_movable
 from dovetail.decide.disrupt.candidates import Scene, scene_of
-from dovetail.decide.disrupt.cost import eviction_cost, life_left
+from dovetail.decide.disrupt.cost import eviction_cost, remaining_life
 from dovetail.decide.disrupt.emptiness import is_empty
 from dovetail.decide.lifecycle.conditions import DRIFTED
 from dovetail.decide.lifecycle.protection import protection
@@ -155,7 +155,7 @@ def _surplus(pool: NodePool, nodes: Sequence[Node], n_excess: int, scene: Scene)
         return (
             _rank(node, pods, scene),
             any(protection(pod, scene.now).is_active for pod in pods),
-            sum(map(eviction_cost, pods)) * life_left(node, pool, scene.now),
+            sum(map(eviction_cost, pods)) * remaining_life(node, pool, scene.now),
             not _has_drifted(node),  # it would be replaced
             -price_of(node, known),
             node.name,

@@ -216,7 +216,7 @@ class _Reader:
     ) -> None:
         data = tree if isinstance(tree, msgspec.Raw) else msgspec.Raw(api.encode(tree))
         start = bytes(memoryview(data)[:_START])
-        if self._admit_as_said(origin, start, data):
+        if self._admit_typed(origin, start, data):
             return
         if not start.lstrip().startswith(b"{"):
             self._refuse(origin, _name_of(msgspec.json.decode(data)))
@@ -231,7 +231,7 @@ class _Reader:
         else:
             self._admit_object(origin, api_version, kind, data)
 
-    def _admit_as_said(self, origin: ManifestOrigin, start: bytes, data: msgspec.Raw) -> bool:
+    def _admit_typed(self, origin: ManifestOrigin, start: bytes, data: msgspec.Raw) -> bool:
         """Take in an object that says first what it is, as nearly all do: they are read once, and
         not a first time for what they are. Whatever is odd about one is left to be found out.
         """
@@ -248,7 +248,7 @@ class _Reader:
             return False
         if (item.api_version.encode(), item.kind.encode()) != match.groups():
             return False
-        self._admit_found(origin, kind, item, data)
+        self._admit_named(origin, kind, item, data)
         return True
 
     def _admit_untyped(self, origin: ManifestOrigin, data: msgspec.Raw, missing: str) -> None:
@@ -290,9 +290,9 @@ class _Reader:
             full = f"{name}.{group}" if group else name
             self._skipped[full] = self._skipped.get(full, 0) + 1
             return
-        self._admit_found(origin, kind, _read(kind, data), data)
+        self._admit_named(origin, kind, _read(kind, data), data)
 
-    def _admit_found(
+    def _admit_named(
         self, origin: ManifestOrigin, kind: api.Kind, unnamed: api.Object, data: Content
     ) -> None:
         item = self._with_name(unnamed)

@@ -61,14 +61,14 @@ def _named_sources(name: str) -> Iterator[Source | InputError]:
         return
     path = Path(name)
     if path.is_dir():
-        yield from _within(path)
+        yield from _files_in(path)
     elif path.exists():
         yield Source(name, path)
     else:
         yield InputError(f"{name}: no such file or directory; expected a manifest to read")
 
 
-def _within(directory: Path) -> Iterator[Source | InputError]:
+def _files_in(directory: Path) -> Iterator[Source | InputError]:
     paths = sorted(
         path
         for path in directory.rglob("*")

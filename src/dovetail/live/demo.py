@@ -94,7 +94,7 @@ async def _run(settings: DemoSettings, setting: Setting, announce: Announce, say
         say(remark)
     stopping = asyncio.Event()
     with _signals(stopping):
-        async with _living(kube, tempo, settings) as cluster, _kubeconfig(cluster.api) as path:
+        async with _run_cluster(kube, tempo, settings) as cluster, _kubeconfig(cluster.api) as path:
             announce(Announced(f"http://127.0.0.1:{cluster.port}/", path))
             await stopping.wait()
 
@@ -113,7 +113,7 @@ class _Cluster(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def _living(
+async def _run_cluster(
     kube: MemoryKube, tempo: Tempo, settings: DemoSettings
 ) -> AsyncIterator[_Cluster]:
     faults, outside = Faults(), _outside(tempo)
@@ -125,7 +125,7 @@ async def _living(
     replica = Replica(outside, kube, kube, Provided(cloud, (PLUGIN.extension,), voice))
     lookout = Lookout(lambda: tempo.rate)
     recent = RecentDecisions(_REMEMBERED)
-    replica.show(lookout.decided)
+    replica.show(lookout.note_plan)
     replica.show(recent.add)
     stream = Stream(lookout, replica.view)
     loops = [

@@ -94,8 +94,8 @@ class Replica:
         self._journal = _journal(outside)
         self._latest = Snapshot()
         self._shadow = Shadow(outside.log, self._meters.registry) if settings.dry_run else None
-        self._watching: list[Witness] = [self._shadow.decided] if self._shadow else []
-        self._controller = Controller(self._means(), self._setup())
+        self._watching: list[Witness] = [self._shadow.note_plan] if self._shadow else []
+        self._controller = Controller(self._dependencies(), self._setup())
         self._controller.feed.subscribe(self._onlooker.hear_pods)
         provided.voice.connect(
             _ignore if settings.dry_run else self._recorder.tell,
@@ -107,7 +107,7 @@ class Replica:
         self._is_leading = False
         self._unsynced_since: float | None = outside.timer.elapsed_seconds()
 
-    def _means(self) -> Dependencies:
+    def _dependencies(self) -> Dependencies:
         return Dependencies(
             kube=self._kube,
             cloud=self._cloud,
@@ -143,7 +143,7 @@ class Replica:
         try:
             return await loop.run_in_executor(self._thinking, decide, snapshot, now)
         except BaseException:
-            self._decisions.over(snapshot)
+            self._decisions.end_all(snapshot)
             raise
 
     def _witness(self, snapshot: Snapshot, plan: Plan, now: datetime, seconds: float) -> None:
@@ -151,7 +151,7 @@ class Replica:
         if self._journal is not None:
             self._journal.add(snapshot, plan, now, seconds)
         self._decisions.end(snapshot, plan, seconds)
-        self._onlooker.decided(plan)
+        self._onlooker.note_plan(plan)
         for watch in self._watching:
             try:
                 watch(snapshot, plan, now, seconds)

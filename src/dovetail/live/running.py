@@ -161,7 +161,7 @@ async def _show_page(outside: Outside, replica: Replica) -> AsyncIterator[None]:
         return
     lookout = Lookout()
     recent = RecentDecisions(_REMEMBERED)
-    replica.show(lookout.decided)
+    replica.show(lookout.note_plan)
     replica.show(recent.add)
     stream = Stream(lookout, replica.view)
     place = ListenAddress(settings.dashboard_port, settings.dashboard_host, "--dashboard-port")

@@ -97,7 +97,7 @@ class Onlooker:
             case _:
                 pass
 
-    def decided(self, plan: Plan) -> None:
+    def note_plan(self, plan: Plan) -> None:
         """A decision about waiting pods was made."""
         placed = [pod for launch in plan.launches for pod in launch.pods]
         placed += [pod for nomination in plan.nominations for pod in nomination.pods]

@@ -74,7 +74,7 @@ def reckon(
         n_disruptions=tally.n_disruptions + len(fresh.disruptions),
         n_removed=tally.n_removed + len(removed),
         saving_nanousd=sum(disruption.saving_nanousd for disruption in plan.disruptions),
-        known=(tally.known & _there(snapshot)) | proposed,
+        known=(tally.known & _present_names(snapshot)) | proposed,
     )
     return after, fresh
 
@@ -97,7 +97,7 @@ def _marks_of_launches(launches: Iterable[Launch]) -> Mapping[str, frozenset[str
     return marks
 
 
-def _there(snapshot: Snapshot) -> frozenset[str]:
+def _present_names(snapshot: Snapshot) -> frozenset[str]:
     """Everything that could be proposed again: nodes, and pods that wait."""
     waiting = census(snapshot.pods).unbound
     return frozenset(
@@ -145,7 +145,7 @@ class Shadow:
         self._cost = Plan().cost
         self.tally = ShadowTally()
 
-    def decided(self, snapshot: Snapshot, plan: Plan, now: datetime, _seconds: float) -> None:
+    def note_plan(self, snapshot: Snapshot, plan: Plan, now: datetime, _seconds: float) -> None:
         """A decision was made, which nobody carries out."""
         self.tally, fresh = reckon(self.tally, snapshot, plan, now)
         self._cost = plan.cost

@@ -123,7 +123,7 @@ class _Zones:
         fewest = min((counts.get(zone, 0) for zone in zones), default=0)
         if len(zones) < spread.min_domains:
             fewest = 0
-        return _only(
+        return _only_in(
             zone for zone in zones if counts.get(zone, 0) + own - fewest <= spread.max_skew
         )
 
@@ -133,7 +133,7 @@ class _Zones:
         # The first of a group that wants to be near itself may go anywhere.
         is_first = not counts and pod.namespace in namespaces and selector.matches(pod.labels)
         if not is_first:
-            yield [_only(counts)]
+            yield [_only_in(counts)]
 
     def _namespaces(self, pod: Pod, term: PodTerm) -> frozenset[str]:
         """Which namespaces a term is about."""
@@ -194,7 +194,7 @@ def _of_node(spec: PodSpec) -> Iterator[list[Requirement]]:
     """What the pod's own node selector and affinity say of zones."""
     wanted = spec.node_selector.get(labels.ZONE)
     if wanted is not None:
-        yield [_only({wanted})]
+        yield [_only_in({wanted})]
     yield from _of_terms(spec.required_terms)
 
 
@@ -221,5 +221,5 @@ def _intersection(requirements: list[Requirement]) -> Requirement:
     return whole
 
 
-def _only(zones: Iterable[str]) -> Requirement:
+def _only_in(zones: Iterable[str]) -> Requirement:
     return Requirement(labels.ZONE, complement=False, values=frozenset(zones))

@@ -67,7 +67,7 @@ def budget_blocks(shown: BudgetCalendar, *, is_wide: bool = False) -> tuple[Budg
 
 
 def _block(calendar: PoolCalendar, shown: BudgetCalendar, *, is_wide: bool) -> BudgetBlock:
-    alike = _alike(calendar.stretches, is_wide=is_wide)
+    alike = _by_reasons(calendar.stretches, is_wide=is_wide)
     lines = [(stretch, reasons) for reasons, some in alike.items() for stretch in some]
     lines.sort(key=lambda line: line[0].starts_at)  # of one moment, reasons keep their order
     return BudgetBlock(
@@ -94,7 +94,7 @@ def _title(calendar: PoolCalendar) -> str:
     return f"{name}: {plural(calendar.n_nodes, 'node')}{away}"
 
 
-def _alike(
+def _by_reasons(
     stretches: Mapping[DisruptionReason, tuple[Stretch, ...]], *, is_wide: bool
 ) -> dict[str, tuple[Stretch, ...]]:
     """The stretches by the reasons that share them."""

@@ -103,9 +103,9 @@ def sentences(told: CostReport) -> Iterator[str]:
     )
     yield (
         f"If the same {plural(comparison.n_pods, 'pod')}, {where}, were provisioned from scratch, "
-        f"Karpenter would pay {_against(comparison.reference_nanousd, comparison)}"
+        f"Karpenter would pay {_savings_text(comparison.reference_nanousd, comparison)}"
         f"{_left_out_text(comparison.n_reference_unplaced)}; Dovetail would pay "
-        f"{_against(comparison.anew_nanousd, comparison)}"
+        f"{_savings_text(comparison.anew_nanousd, comparison)}"
         f"{_left_out_text(comparison.n_anew_unplaced)}."
     )
     if comparison.bound_nanousd:
@@ -117,7 +117,7 @@ def sentences(told: CostReport) -> Iterator[str]:
         yield f"The lower bound for the cluster, if all movable pods were moved now, is {least}."
 
 
-def _against(theirs: int, comparison: Comparison) -> str:
+def _savings_text(theirs: int, comparison: Comparison) -> str:
     saved = theirs - comparison.paid_nanousd
     amount = f"{price(abs(saved))} an hour, {monthly(abs(saved))} a month"
     if saved < 0:

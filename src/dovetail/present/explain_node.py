@@ -181,12 +181,12 @@ def _pods(case: _Found, without: Removal) -> Section:
     rows = []
     for pod in case.pods:
         to = where.get(pod.key, "")
-        becomes = f"moves to {to}{kinds.get(to, '')}" if to else _becomes(pod, case, without)
+        becomes = f"moves to {to}{kinds.get(to, '')}" if to else _fate_text(pod, case, without)
         rows.append((pod.key, amounts(pod.spec.requests), becomes))
     return Section("Its pods", columns=("pod", "requests", "without the node"), rows=tuple(rows))
 
 
-def _becomes(pod: Pod, case: _Found, without: Removal) -> str:
+def _fate_text(pod: Pod, case: _Found, without: Removal) -> str:
     told = fate(pod, without, case.snapshot, case.now)
     if told is Fate.PART_OF_NODE:
         return (

@@ -27,7 +27,7 @@ from dovetail.model.backoff import Chance
 from dovetail.model.pod import TERMINAL_PHASES
 from dovetail.providers.kwok.store import FAKE, recorded_machine
 from dovetail.sim import wire
-from dovetail.sim.wire import patient, tolerated
+from dovetail.sim.wire import patient, tolerate
 from dovetail.units import duration
 
 RUNS_FOR: Final = "kwok.x-k8s.io/runs-for"  # on a pod: after so long it has succeeded
@@ -85,7 +85,7 @@ class Kubelets:
         self._heartbeats = Heartbeats(kube, clock)
         self._errands: WorkQueue[_Errand] = WorkQueue(
             self._run_errand,
-            failed=tolerated,
+            failed=tolerate,
             queue_settings=patient(timer, chance, habits.n_at_once),
         )
         self._pods_by_node: dict[str, dict[Key, None]] = {}

@@ -62,7 +62,7 @@ class Placing:
             return pod.nominated_node_name
         feasible = [
             (node, room)
-            for node, room in self.rooms.roomy(pod.spec.requests.get(CPU, 0))
+            for node, room in self.rooms.nodes_with(pod.spec.requests.get(CPU, 0))
             if self._will_do(pod, asked, company, room)
         ]
         return best(Choice(pod, feasible, self.rooms, self.namespaces)) if feasible else ""

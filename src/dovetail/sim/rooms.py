@@ -136,7 +136,7 @@ class Rooms:
         if name in self._rooms:
             self._rooms[name].stand(None)
             self._measure(name)
-            self._tidy(name)
+            self._drop_empty(name)
 
     def put_pod(self, pod: Pod, node_name: str) -> None:
         """A pod is on that node, and nowhere else."""
@@ -155,7 +155,7 @@ class Rooms:
             breed.count(name, -1)
             self._rooms[name].take(key)
             self._measure(name)
-            self._tidy(name)
+            self._drop_empty(name)
 
     def has(self, key: PodKey) -> bool:
         """Whether a pod is anywhere."""
@@ -173,7 +173,7 @@ class Rooms:
             if room.node is not None:
                 yield room.node, room
 
-    def roomy(self, cpu_millis: int) -> Iterator[tuple[Node, Room]]:
+    def nodes_with(self, cpu_millis: int) -> Iterator[tuple[Node, Room]]:
         """Every node that has so much cpu left, in no order that means anything."""
         start = bisect_left(self._free, (cpu_millis, "")) if cpu_millis > 0 else 0
         for _, name in self._free[start:]:
@@ -230,7 +230,7 @@ class Rooms:
             insort(self._names, name)
         return self._rooms[name]
 
-    def _tidy(self, name: str) -> None:
+    def _drop_empty(self, name: str) -> None:
         room = self._rooms[name]
         if room.node is None and not room.pods:
             del self._rooms[name]

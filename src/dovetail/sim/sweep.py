@@ -23,7 +23,7 @@ AUTO: Final = "auto"  # Ray finds the cluster that runs on this machine
 _KNOCKS_FOR: Final = 5.0  # seconds
 
 
-def here(cases: Sequence[Case], tell: Tell) -> list[Outcome]:
+def in_process(cases: Sequence[Case], tell: Tell) -> list[Outcome]:
     """One after another, in this process."""
     outcomes = []
     for number, case in enumerate(cases, 1):
@@ -36,13 +36,13 @@ def on_cores(cases: Sequence[Case], tell: Tell, n_workers: int = 0) -> list[Outc
     """On as many cores as there are, or as are wanted."""
     n_used = min(n_workers or os.cpu_count() or 1, len(cases))
     if n_used <= 1:
-        return here(cases, tell)
+        return in_process(cases, tell)
     outcomes: dict[int, Outcome] = {}
     tell(f"0 of {len(cases)} simulations done, {n_used} at a time")
     # A fresh interpreter for each: what a parent's threads hold would be held for ever in a fork.
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(n_used, mp_context=fresh) as pool:
-        numbers = {pool.submit(_quietly, case): at for at, case in enumerate(cases)}
+        numbers = {pool.submit(_run_silently, case): at for at, case in enumerate(cases)}
         for done in as_completed(numbers):
             outcomes[numbers[done]] = done.result()
             tell(f"{len(outcomes)} of {len(cases)} simulations done, {n_used} at a time")
@@ -54,7 +54,7 @@ def on_ray(cases: Sequence[Case], tell: Tell, address: str, n_workers: int = 0) 
     elsewhere must have Dovetail installed. Raises InputError.
     """
     with _ray(address, n_workers) as ray:
-        remote = ray.remote(_quietly)
+        remote = ray.remote(_run_silently)
         waiting = {remote.remote(case): at for at, case in enumerate(cases)}
         outcomes: dict[int, Outcome] = {}
         while waiting:
@@ -115,5 +115,5 @@ def _tell_which(tell: Tell, which: str, message: str) -> None:
     tell(which + message)
 
 
-def _quietly(case: Case) -> Outcome:
+def _run_silently(case: Case) -> Outcome:
     return run(case, lambda _: None)

@@ -68,7 +68,7 @@ def patient(timer: Timer, chance: Chance, n_workers: int) -> QueueSettings:
     return QueueSettings(timer, chance, _BACKOFF, n_workers)
 
 
-def tolerated(_key: Hashable, error: Exception) -> None:
+def tolerate(_key: Hashable, error: Exception) -> None:
     """What the API refuses is tried again in silence; whatever else goes wrong is raised."""
     if not isinstance(error, ApiError):
         raise error

@@ -27,7 +27,7 @@ class Tally:
     """Evictions by workload and hour. `heard` is called when there is one more."""
 
     def __init__(self) -> None:
-        self.heard: Callable[[], None] = _nothing
+        self.heard: Callable[[], None] = _ignore
         self._counts: dict[tuple[str, datetime], int] = {}
         self._counted: dict[str, None] = {}  # uids, the latest last
         self._in_order: tuple[EvictionCount, ...] | None = ()
@@ -66,7 +66,7 @@ class Tally:
         return self._in_order
 
 
-def _nothing() -> None:
+def _ignore() -> None:
     """Nobody listens."""
 
 

@@ -53,7 +53,7 @@ class Fleet:
     def begin(self, launch: Launch, types: tuple[InstanceType, ...]) -> None:
         """A node is to come, unless its claim is there already."""
         if self.claims.get(_key(launch.name)) is None:
-            self._launches[launch.name] = to_come(launch, types)
+            self._launches[launch.name] = expected_node(launch, types)
             self._n_changes += 1
         if launch.reservation_id:
             self._reserved[launch.name] = launch.reservation_id
@@ -115,7 +115,7 @@ class Fleet:
         return result
 
 
-def to_come(launch: Launch, types: tuple[InstanceType, ...]) -> Ordered:
+def expected_node(launch: Launch, types: tuple[InstanceType, ...]) -> Ordered:
     """The node that will come, as its claim will say: labels are certain where one value is left,
     and any of the named types may come.
     """

@@ -182,7 +182,7 @@ class _Material:
     def __init__(self, classes: _Classes) -> None:
         self._daemons: Shelf[api.DaemonSet, bytes] = Shelf(api.DaemonSet, _workload_bytes)
         self._buffers: Shelf[api.CapacityBuffer, api.CapacityBuffer]
-        self._buffers = Shelf(api.CapacityBuffer, _unsaid)
+        self._buffers = Shelf(api.CapacityBuffer, _without_status)
         self._deployments: Shelf[api.Deployment, bytes] = Shelf(api.Deployment, _workload_bytes)
         self._stateful_sets: Shelf[api.StatefulSet, bytes] = Shelf(api.StatefulSet, _workload_bytes)
         self._replica_sets: Shelf[api.ReplicaSet, bytes] = Shelf(api.ReplicaSet, _workload_bytes)
@@ -260,7 +260,7 @@ def _bare(wire: T) -> T:
     return msgspec.structs.replace(wire, metadata=meta)
 
 
-def _unsaid(wire: api.CapacityBuffer) -> api.CapacityBuffer:
+def _without_status(wire: api.CapacityBuffer) -> api.CapacityBuffer:
     """The buffer without what we say of it ourselves."""
     return msgspec.structs.replace(_bare(wire), status=api.autoscaling.CapacityBufferStatus())
 

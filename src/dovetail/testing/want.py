@@ -324,7 +324,7 @@ def _departures(want: Want, result: Arrangement) -> Iterator[str]:
         yield f"wanted to be asked again at {want.wake_at}, got {plan.wake_at}"
 
 
-def _unaccounted(_want: Want, result: Arrangement) -> Iterator[str]:
+def _pods_unaccounted(_want: Want, result: Arrangement) -> Iterator[str]:
     told = {verdict.pod for verdict in result.plan.unschedulable}
     for pod in result.snapshot.pods:
         gone = pod.is_terminal or pod.deleting_at is not None or pod.is_daemon or pod.is_mirror
@@ -364,5 +364,5 @@ _LAWS: Final[tuple[Callable[[Want, Arrangement], Iterator[str]], ...]] = (
     _counts,
     _unschedulable,
     _departures,
-    _unaccounted,
+    _pods_unaccounted,
 )

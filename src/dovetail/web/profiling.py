@@ -109,11 +109,13 @@ def sample(seconds: float, pause: Callable[[float], bool]) -> Counter[str]:
 
 def collapse(name: str, frame: FrameType | None) -> str:
     """A stack on one line, the outermost call first."""
-    parts = [_plain(f"{_module(item)}:{item.f_code.co_qualname}") for item in _outwards(frame)]
-    return ";".join([_plain(name), *reversed(parts)])
+    parts = [
+        _clean_name(f"{_module(item)}:{item.f_code.co_qualname}") for item in _outer_frames(frame)
+    ]
+    return ";".join([_clean_name(name), *reversed(parts)])
 
 
-def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+def _outer_frames(frame: FrameType | None) -> Iterator[FrameType]:
     for _ in range(_DEEPEST):
         if frame is None:
             return
@@ -125,7 +127,7 @@ def _module(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "?"))
 
 
-def _plain(text: str) -> str:
+def _clean_name(text: str) -> str:
     return text.replace(";", ",").replace("\n", " ").replace(" ", "_")
 
 
@@ -145,7 +147,7 @@ def threads_text() -> str:
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     parts = [f"{len(names)} threads\n\n"]
     for ident, frame in sorted(sys._current_frames().items()):  # noqa: SLF001  the interpreter's own way, documented
-        lines = "".join(f"    {_at(outward)}\n" for outward in _outwards(frame))
+        lines = "".join(f"    {_at(outward)}\n" for outward in _outer_frames(frame))
         parts.append(f"thread {names.get(ident, ident)}\n{lines}\n")
     return "".join(parts)
 

@@ -143,8 +143,8 @@ def test_a_decision_that_would_act_is_one_line_and_the_end_another() -> None:
     cost = Cost(cluster_before_nanousd=5 * DOLLAR, cluster_target_nanousd=4 * DOLLAR)
     plan = Plan(launches=(launch("x", "a"),), disruptions=(move("n1"),), cost=cost)
     for at in (NOW, NOW + HOUR / 2):
-        told_.shadow.decided(CLUSTER, plan, at, 0.1)
-    told_.shadow.decided(CLUSTER, Plan(cost=cost), NOW + HOUR, 0.1)
+        told_.shadow.note_plan(CLUSTER, plan, at, 0.1)
+    told_.shadow.note_plan(CLUSTER, Plan(cost=cost), NOW + HOUR, 0.1)
     told_.shadow.end(NOW + 2 * HOUR)
     (line,) = told_.lines("would act")
     assert (line["n_launches"], line["launches_per_hour"]) == (1, 0.1)
@@ -177,7 +177,7 @@ def test_prometheus_reads_the_same() -> None:
     told_ = Told()
     plan = Plan(launches=(launch("x", "a"),), disruptions=(move("n1"),))
     for at in (NOW, NOW + HOUR / 2):
-        told_.shadow.decided(CLUSTER, plan, at, 0.1)
+        told_.shadow.note_plan(CLUSTER, plan, at, 0.1)
     text = generate_latest(told_.registry).decode()
     assert values(text, "dovetail_shadow_launches_total", nodepool="default") == [1]
     assert values(text, "dovetail_shadow_disruptions_total", reason="Underutilized") == [1]

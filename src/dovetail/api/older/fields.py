@@ -24,7 +24,7 @@ def knows(wire_type: type[msgspec.Struct], path: Path) -> bool:
     """Whether the type has a field at this path."""
     now: Type | None = type_info(wire_type)
     for step in path:
-        now = _inner(now, step)
+        now = _inner_type(now, step)
         if now is None:
             return False
     return True
@@ -82,7 +82,7 @@ def _unknown(expected: Type, tree: Tree, path: Path) -> Iterator[Path]:
             yield from _unknown(inner.item_type, item, (*path, index))
 
 
-def _inner(expected: Type | None, step: str | int) -> Type | None:
+def _inner_type(expected: Type | None, step: str | int) -> Type | None:
     inner = _bare_type(expected) if expected is not None else None
     if isinstance(inner, StructType):
         field = _fields_by_name(inner).get(str(step))

@@ -62,7 +62,7 @@ def _priority(storage: ObjectStore, ref: Ref, spec: Obj) -> None:
     elif name:
         stored = storage.find(Ref(PRIORITY_CLASS, name))
         if stored is None:
-            raise refusals.forbidden(ref, f"no PriorityClass with name {name} was found")
+            raise refusals.forbidden_error(ref, f"no PriorityClass with name {name} was found")
         _take_priority(spec, stored.tree())
     else:
         classes = [item.tree() for _, item in storage.table(PRIORITY_CLASS).items()]
@@ -75,7 +75,7 @@ def _priority(storage: ObjectStore, ref: Ref, spec: Obj) -> None:
     spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
     if priority is not None and priority != spec["priority"]:
         why = f"the priority ({priority}) must not be provided; the class gives {spec['priority']}"
-        raise refusals.forbidden(ref, why)
+        raise refusals.forbidden_error(ref, why)
 
 
 def _take_priority(spec: Obj, class_tree: Obj) -> None:

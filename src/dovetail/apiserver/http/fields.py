@@ -166,7 +166,7 @@ def strictly(unknown: tuple[str, ...], offered: Offered) -> ApiError:
     return InvalidError(400, "BadRequest", msg)
 
 
-def strictly_patched(unknown: tuple[str, ...], asked: Patch) -> ApiError:
+def strict_patch_error(unknown: tuple[str, ...], asked: Patch) -> ApiError:
     """The refusal of a patch that has unknown fields; it is shown as the server has read it."""
     told = ", ".join(f'unknown field "{path}"' for path in unknown)
     is_tree = asked.type is PatchType.STRATEGIC

@@ -126,7 +126,7 @@ def _all_offered() -> Iterator[Offered]:
     added = registry.extensions()
     definitions = {_identity(definition): definition for definition in crds(added)}
     own = {(resource.group, resource.kind) for resource in surface().resources}
-    for kind in sorted(api.all_kinds(added).values(), key=_turn):
+    for kind in sorted(api.all_kinds(added).values(), key=_sort_key):
         definition = definitions.get((kind.group, kind.name))
         if definition is not None:
             yield _custom(kind, definition)
@@ -135,7 +135,7 @@ def _all_offered() -> Iterator[Offered]:
             yield Offered(kind, kind.name.lower(), _VERBS, parts=parts, schema=_OPEN)
 
 
-def _turn(kind: api.Kind) -> tuple[str, bool, str]:
+def _sort_key(kind: api.Kind) -> tuple[str, bool, str]:
     """As a real server lists what is defined: by group and name, versions for use first."""
     return kind.group, "alpha" in kind.version, kind.plural
 
@@ -218,14 +218,14 @@ def target(raw_path: str) -> Target | None:
     steps = [unquote(step) for step in raw_path.strip("/").split("/")]
     match steps:
         case ["api", version, *rest]:
-            return _within("", version, rest)
+            return _target_of("", version, rest)
         case ["apis", group, version, *rest]:
-            return _within(group, version, rest)
+            return _target_of(group, version, rest)
         case _:
             return None
 
 
-def _within(group: str, version: str, steps: list[str]) -> Target | None:
+def _target_of(group: str, version: str, steps: list[str]) -> Target | None:
     namespace = ""
     # A namespace has parts of its own, which are no kinds.
     if len(steps) > 2 and steps[0] == _NAMESPACES and (group, version, steps[2]) in BY_PATH:

@@ -96,13 +96,13 @@ def _of_definition(column: Mapping[str, Json]) -> Column:
     priority = column.get("priority")
     return Column(
         str(column.get("name")),
-        _age_cell(path) if kind == "date" else _plain(path),
+        _age_cell(path) if kind == "date" else _first_cell(path),
         kind,
         priority if isinstance(priority, int) else 0,
     )
 
 
-def _plain(path: str) -> Cell:
+def _first_cell(path: str) -> Cell:
     """Of several things only the first is shown."""
     return lambda tree, _: value_json(next(iter(values_at(tree, path)), None))
 

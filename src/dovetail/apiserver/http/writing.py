@@ -134,7 +134,7 @@ def _check_fields(
     sifted = fields.sift(body, target.offered)
     if how == fields.STRICT and sifted.unknown:
         if patch is not None:
-            raise fields.strictly_patched(sifted.unknown, patch)
+            raise fields.strict_patch_error(sifted.unknown, patch)
         raise fields.strictly(sifted.unknown, target.offered)
     told = () if how == fields.IGNORE else sifted.unknown
     return sifted.tree, tuple(f'unknown field "{path}"' for path in told)

@@ -16,7 +16,7 @@ _ROOT: Final = "document"
 _REJECTED: Final = "the server rejected our request due to an error in our request"
 
 
-def json_patched(tree: Obj, operations: list[Json]) -> Json:
+def apply_json_patch(tree: Obj, operations: list[Json]) -> Json:
     """The object after every operation. Raises InvalidError at the first that cannot be done."""
     # Wrapped, so that the whole object is somebody's child, too.
     world: Obj = {_ROOT: decode(encode(tree))}

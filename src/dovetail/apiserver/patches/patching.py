@@ -8,7 +8,7 @@ from dovetail import api
 from dovetail.apiserver import refusals
 from dovetail.apiserver.creation import check_identity, create, readable
 from dovetail.apiserver.patches.applying import apply, check_appliable
-from dovetail.apiserver.patches.json_patch import json_patched
+from dovetail.apiserver.patches.json_patch import apply_json_patch
 from dovetail.apiserver.patches.ownership import Stamp
 from dovetail.apiserver.patches.strategic import Strategic
 from dovetail.apiserver.storage import ObjectStore
@@ -92,7 +92,7 @@ def _patch(storage: ObjectStore, ref: Ref, tree: Obj, asked: Patch) -> Obj:
     if asked.type is PatchType.MERGE:
         made = merge(tree, _mapping(asked))
     elif asked.type is PatchType.JSON:
-        made = json_patched(tree, _operations(asked))
+        made = apply_json_patch(tree, _operations(asked))
     elif traits.is_custom:
         raise refusals.unsupported_patch(_NO_STRATEGIC)
     else:

@@ -28,7 +28,7 @@ class Strategic:
     def merge(self, target: Json, patch: Obj, path: tuple[str, ...] = ()) -> Obj:
         """The target with a patch laid over it. Neither is changed."""
         if patch.get(_HOW) == "replace":
-            return _plain(patch)
+            return _without_directives(patch)
         if patch.get(_HOW) == "delete":
             return {}
         made = dict(mapping(target))
@@ -65,7 +65,7 @@ class Strategic:
         keys = self._merge_keys(path, [*target, *patch])
         if keys is None or {_HOW: "replace"} in patch:
             return [
-                _plain(item) if isinstance(item, dict) else item
+                _without_directives(item) if isinstance(item, dict) else item
                 for item in patch
                 if item != {_HOW: "replace"}
             ]
@@ -111,10 +111,10 @@ class Strategic:
         return sorted(entries, key=lambda entry: places.get(identity(entry), -1))
 
 
-def _plain(patch: Obj) -> Obj:
+def _without_directives(patch: Obj) -> Obj:
     """A patch without its directives."""
     return {
-        key: _plain(value) if isinstance(value, dict) else value
+        key: _without_directives(value) if isinstance(value, dict) else value
         for key, value in patch.items()
         if not key.startswith("$") and value is not None
     }

@@ -109,7 +109,7 @@ class ClaimLoop:
         self._effects = effects
         self._log = dependencies.log.named(_NAME)
         self._hooks = hooks_of(dependencies.cloud)
-        self._launches = InstanceLaunches(dependencies, cache, ended=self._launch_ended)
+        self._launches = InstanceLaunches(dependencies, cache, ended=self._end_launch)
         self._drift_checks = DriftChecks(dependencies, cache)
         self._node_health = NodeHealth(cache, effects.repairs)
         self._endings: dict[str, _Ending] = {}  # by the claim's UID
@@ -158,7 +158,7 @@ class ClaimLoop:
         """Begin nothing new, and return when what is under way has ended and is written down."""
         await self._launches.finish()
         await self._queue.finish()
-        for name in self._launches.unwritten():
+        for name in self._launches.unwritten_claims():
             try:
                 await self._see_to(name)
             except DovetailError as error:
@@ -166,7 +166,7 @@ class ClaimLoop:
                     name, error
                 )  # whoever comes next launches it again, which is once
 
-    def _launch_ended(self, claim: ClaimObject) -> None:
+    def _end_launch(self, claim: ClaimObject) -> None:
         current = self._cache.claims.get(claim.name)
         if current is None or current.metadata.uid != claim.uid:
             self._launches.forget(claim.uid)  # what was launched for nobody is garbage
@@ -217,7 +217,7 @@ class ClaimLoop:
             await self._steer(seen)
         after = await self._write(seen, step, now)
         for action in step.actions:
-            await self._do(action, seen, now)
+            await self._perform(action, seen, now)
         self._settle(seen, step, after, now)
         return self._seconds_left(seen.claim.uid, step, now)
 
@@ -284,7 +284,7 @@ class ClaimLoop:
             self._cache.put(NODE_CLAIM, raw)
         return after
 
-    async def _do(self, action: Action, seen: _Seen, now: datetime) -> None:
+    async def _perform(self, action: Action, seen: _Seen, now: datetime) -> None:
         kube, uid = self._dependencies.kube, seen.claim.uid
         match action:
             case CreateInstance():

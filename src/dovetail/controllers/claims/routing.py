@@ -142,16 +142,16 @@ class PodChanges:
         """What happened to a pod on a node, if it is news."""
         match notice:
             case Present(object=api.Pod() as pod) if pod.spec.node_name and not _is_daemon(pod):
-                return self._came(pod, now)
+                return self._change_of(pod, now)
             case Absent(object=api.Pod() as pod):
                 stage = self._stages.pop(pod.metadata.uid, None)
                 if stage is None or not self.is_live:
                     return None
-                return PodChange(_noun(pod, _Stage(stage), now), None)
+                return PodChange(_pod_at(pod, _Stage(stage), now), None)
             case _:
                 return None
 
-    def _came(self, pod: api.Pod, now: datetime) -> PodChange | None:
+    def _change_of(self, pod: api.Pod, now: datetime) -> PodChange | None:
         uid = pod.metadata.uid
         is_leaving = pod.metadata.deletion_timestamp is not None
         before, after = self._stages.get(uid), _stage(pod.status.phase, is_leaving=is_leaving)
@@ -161,8 +161,8 @@ class PodChanges:
         # One that has run to its end was seen before that, by whoever followed it then.
         if not self.is_live or (before is None and after & _Stage.TERMINAL):
             return None
-        earlier = None if before is None else _noun(pod, _Stage(before), now)
-        return PodChange(earlier, _noun(pod, after, now))
+        earlier = None if before is None else _pod_at(pod, _Stage(before), now)
+        return PodChange(earlier, _pod_at(pod, after, now))
 
 
 def found_on(pods: Iterable[Pod], last: datetime | None) -> PodChange | None:
@@ -189,7 +189,7 @@ def _stage(phase: str, *, is_leaving: bool) -> _Stage:
     return stage | _Stage.TERMINATING if is_leaving else stage
 
 
-def _noun(pod: api.Pod, stage: _Stage, now: datetime) -> Pod:
+def _pod_at(pod: api.Pod, stage: _Stage, now: datetime) -> Pod:
     """As much of a pod as tells what happened to it."""
     meta = pod.metadata
     return Pod(

@@ -120,14 +120,14 @@ class Disruptions:
         free = [node for node in there if node.name not in why]
         gone = await self._run_phase(disrupt, free, self._delete)
         if gone:
-            self._tell_begun(disrupt, gone)
+            self._report_begin(disrupt, gone)
             self._reporter.report_deletion(disrupt, gone)
         return len(gone) + len(kept) == len(going)
 
-    def _tell_begun(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
+    def _report_begin(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
         self._reporter.report_begin(disrupt, going)
         for place in disrupt.places:
-            self._claim_creation.tell_nominated(place.pods, f"node/{place.node}")
+            self._claim_creation.report_nomination(place.pods, f"node/{place.node}")
 
     async def _run_phase(
         self,
@@ -194,7 +194,7 @@ class Disruptions:
             if is_tainted:
                 self._reporter.report_failure(disrupt, going, "a replacement could not be ordered")
             return False
-        self._tell_begun(disrupt, going)
+        self._report_begin(disrupt, going)
         self._replacements.await_(disrupt, going)
         return True
 

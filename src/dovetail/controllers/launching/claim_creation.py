@@ -108,9 +108,9 @@ class ClaimCreation:
             min_values_relaxed=str(launch.is_min_values_relaxed).lower(),
         ).inc()
         self._log.info("created nodeclaim", **launch_fields(launch))
-        self.tell_nominated(launch.pods, f"nodeclaim/{launch.name}")
+        self.report_nomination(launch.pods, f"nodeclaim/{launch.name}")
 
-    def tell_nominated(self, pods: tuple[str, ...], where: str) -> None:
+    def report_nomination(self, pods: tuple[str, ...], where: str) -> None:
         """Say to whoever looks at these pods where they are meant to go."""
         for pod in pods:
             current = self._cache.cluster.pod(pod)

@@ -86,7 +86,7 @@ class InstanceLaunches:
             del self._held[uid]
         self._cache.cluster.apply(InstanceLaunchEnded(uid))
 
-    def unwritten(self) -> tuple[str, ...]:
+    def unwritten_claims(self) -> tuple[str, ...]:
         """Names of claims that have an instance and do not know it yet."""
         entries = self._held.values()
         return tuple(item.claim.name for item in entries if isinstance(item.outcome, Launched))
@@ -120,10 +120,10 @@ class InstanceLaunches:
     def _note_failure(self, claim: ClaimObject, error: Exception) -> None:
         cluster, now = self._cache.cluster, self._dependencies.clock.now()
         cluster.apply(InstanceLaunchFailed(claim.uid))
-        failed = launch_failed(error, cluster.book.n_failed_launches(claim.uid))
+        failed = failure_of(error, cluster.book.n_failed_launches(claim.uid))
         again_at = retry_launch_at(failed, now)
         if again_at is None:  # the claim is deleted, and its pods are planned for again
-            self._refuse_what_failed(claim, error, now)
+            self._note_shortage(claim, error, now)
         self._report(claim, error, is_tried_again=again_at is not None)
         self._held[claim.uid] = _Held(failed, claim, again_at)
         self._ended(claim)
@@ -142,7 +142,7 @@ class InstanceLaunches:
                 n_times=n_times,
             )
 
-    def _refuse_what_failed(self, claim: ClaimObject, error: Exception, now: datetime) -> None:
+    def _note_shortage(self, claim: ClaimObject, error: Exception, now: datetime) -> None:
         """Remember what could not be had, so that the next plan asks for something else."""
         if isinstance(error, InsufficientCapacityError) and error.sold_out:
             self._refuse(error.sold_out)
@@ -162,7 +162,7 @@ class InstanceLaunches:
             self._cache.cluster.apply(refused)
 
 
-def launch_failed(error: Exception, n_failures: int) -> LaunchFailed:
+def failure_of(error: Exception, n_failures: int) -> LaunchFailed:
     """What a cloud's error means for the claim."""
     match error:
         case InsufficientCapacityError():

@@ -153,14 +153,14 @@ class LeaderCandidate:
     async def _work_while_renewing(self, work: Job) -> None:
         async with asyncio.TaskGroup() as group:
             working = group.create_task(work())
-            renewing = group.create_task(self._renewed_until_lost())
+            renewing = group.create_task(self._keep_renewing())
             await asyncio.wait({working, renewing}, return_when=asyncio.FIRST_COMPLETED)
             working.cancel()
             renewing.cancel()
         if not renewing.cancelled():
             raise LeadershipLostError(renewing.result())
 
-    async def _renewed_until_lost(self) -> str:
+    async def _keep_renewing(self) -> str:
         """Renew again and again; why it came to an end."""
         while True:
             left = self._leads_until - self._timer.elapsed_seconds()

@@ -105,13 +105,13 @@ class EvictionQueue:
         self, decided: Step, now: datetime, at_least: timedelta = _NOT_AT_ALL
     ) -> float | None:
         for action in decided.actions:
-            await self._do(action)
+            await self._perform(action)
         self._tell(decided)
         if decided.look_again_at is None:
             return None
         return max(decided.look_again_at - now, at_least).total_seconds()
 
-    async def _do(self, action: Action) -> None:
+    async def _perform(self, action: Action) -> None:
         match action:
             case DeletePod():
                 pod = self._cache.cluster.pod(action.pod)

@@ -166,7 +166,7 @@ class DecisionLoop:
         await self._is_at_rest.wait()
         self._has_decided.set()  # nobody is to wait for one that does not come
 
-    async def wait_decided(self) -> None:
+    async def wait_for_plan(self) -> None:
         """Return once there was a decision: who begins to lead knows of no promises before."""
         await self._has_decided.wait()
 
@@ -243,6 +243,6 @@ class DecisionLoop:
 
     async def _steer(self, nominate: Nominate) -> None:
         """Tell the scheduler, if the node is there; otherwise it is told when it joins."""
-        self._effects.claim_creation.tell_nominated(nominate.pods, f"node/{nominate.node}")
+        self._effects.claim_creation.report_nomination(nominate.pods, f"node/{nominate.node}")
         if self._cache.nodes.get(nominate.node) is not None:
             await self._effects.nominations.steer(nominate.node, nominate.pods)

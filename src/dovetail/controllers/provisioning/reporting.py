@@ -65,7 +65,7 @@ class DecisionReporter:
         """What is done about it: in the log, and in events of pods, nodes and pools."""
         self._log_launches(plan)
         self._tell_unschedulable(plan)
-        self._tell_blocked(plan)
+        self._report_blocked(plan)
         if plan.n_pods or snapshot.nodes:
             for event in pool_events(snapshot, now):
                 self._dependencies.recorder.tell(event)
@@ -86,7 +86,7 @@ class DecisionReporter:
         places = {launch.name: list(launch.pods) for launch in plan.launches}
         self._log.debug("planned pods", places=places)
 
-    def _tell_blocked(self, plan: Plan) -> None:
+    def _report_blocked(self, plan: Plan) -> None:
         """Say of each node that could go why it stays, to whoever looks at it or at its claim."""
         for verdict in plan.blocked:
             reason, told_for = DISRUPTION_BLOCKED, DEDUPE_FOR

@@ -23,7 +23,7 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.blockers import block
 from dovetail.decide.disrupt.candidates import Scene
 from dovetail.decide.disrupt.cost import expected_end, grows_at
 from dovetail.decide.evictions import free_at
@@ -63,14 +63,14 @@ def unrest(node: Node, scene: Scene) -> Blocked | None:
         unrest_of_pod = find(pods, scene)
         if unrest_of_pod is not None:
             until, pod = unrest_of_pod
-            return blocked(node.name, blocker, until=until, pod=pod.key, workload=pod.workload)
+            return block(node.name, blocker, until=until, pod=pod.key, workload=pod.workload)
     over = overtaxed_workload(pods, scene.snapshot, scene.now)
     return None if over is None else evicted_often(node.name, over)
 
 
 def evicted_often(node: str, over: Overtaxed) -> Blocked:
     """Why a node stays whose pods were moved enough."""
-    return blocked(
+    return block(
         node,
         Blocker.EVICTED_OFTEN,
         until=over.until,

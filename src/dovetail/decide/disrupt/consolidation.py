@@ -13,7 +13,7 @@ from datetime import datetime
 
 import msgspec
 
-from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.blockers import block
 from dovetail.decide.disrupt.budgets import Allowance
 from dovetail.decide.disrupt.calm import unrest
 from dovetail.decide.disrupt.candidates import Findings, disruption_verdict
@@ -44,7 +44,7 @@ def consolidation(course: Course) -> Course:
     for some in _by_turn(free, course):
         walk.go(some)
     is_same = walk.course.world is course.world
-    closed = _with_verdicts(walk.course, free, walk.whys, is_same=is_same)
+    closed = _with_verdicts(walk.course, free, walk.blockers, is_same=is_same)
     return _with_target(with_findings(closed, Findings(wake_at=_ends_at(walk.heard))), walk.waste)
 
 
@@ -87,12 +87,12 @@ def _verdict(node: Node, course: Course) -> Blocked | None:
     pool = pools_by_name(course.world.node_pools).get(node.node_pool)
     if pool is not None and not pool.problems:
         if pool.disruption.consolidate_after is None:
-            return blocked(node.name, Blocker.NEVER, pool=pool.name)
+            return block(node.name, Blocker.NEVER, pool=pool.name)
         if pool.disruption.consolidation_policy == ConsolidationPolicy.WHEN_EMPTY:
-            return blocked(node.name, Blocker.WHEN_EMPTY, pool=pool.name)
+            return block(node.name, Blocker.WHEN_EMPTY, pool=pool.name)
     verdict = disruption_verdict(node, course.scene)
     if verdict is None and not price_of(node, whole_prices(course.world)):
-        return blocked(node.name, Blocker.UNPRICED)
+        return block(node.name, Blocker.UNPRICED)
     return verdict or unrest(node, course.scene)
 
 
@@ -130,4 +130,4 @@ def _turns_at(free: Sequence[Candidate], course: Course) -> datetime | None:
 def _stays(node: Node, budget: Allowance) -> Blocked:
     if not budget.n_remaining:
         return over_budget(node, REASON, budget)
-    return blocked(node.name, Blocker.NOTHING_TO_GAIN)
+    return block(node.name, Blocker.NOTHING_TO_GAIN)

@@ -62,7 +62,7 @@ def moving_cost(pods: Iterable[Pod], parts: int = PARTS_OF_LIFE) -> int:
     return ONE + sum(max(0, eviction_cost(pod)) for pod in pods) * parts // PARTS_OF_LIFE
 
 
-def life_left(node: Node, pool: NodePool | None, now: datetime) -> Fraction:
+def remaining_life(node: Node, pool: NodePool | None, now: datetime) -> Fraction:
     """Which share of a node's life is still to come: all of it, if it never expires."""
     span = None if pool is None else pool.expire_after
     if span is None or node.created_at is None or span <= _NO_TIME:
@@ -71,17 +71,17 @@ def life_left(node: Node, pool: NodePool | None, now: datetime) -> Fraction:
     return max(Fraction(0), min(_WHOLE, Fraction(left, span // _MOMENT)))
 
 
-def parts_left(node: Node, pool: NodePool | None, now: datetime) -> int:
+def remaining_parts(node: Node, pool: NodePool | None, now: datetime) -> int:
     """How many parts of a node's life are left, one that has begun counted: what a move costs
     should not change all the time. The same until `ages_at`.
     """
-    return -(-life_left(node, pool, now) * PARTS_OF_LIFE // 1)
+    return -(-remaining_life(node, pool, now) * PARTS_OF_LIFE // 1)
 
 
 def ages_at(node: Node, pool: NodePool | None, now: datetime) -> datetime | None:
     """When a node has a part of its life less; None if it never has."""
     span = None if pool is None else pool.expire_after
-    parts = parts_left(node, pool, now)
+    parts = remaining_parts(node, pool, now)
     if span is None or node.created_at is None or span <= _NO_TIME or not parts:
         return None
     return node.created_at + span * (PARTS_OF_LIFE + 1 - parts) / PARTS_OF_LIFE
@@ -134,7 +134,7 @@ def toil(pod: Pod, now: datetime, restart_seconds: int, *, is_new: bool) -> Toil
     age = _age(pod, now)
     if age is None or not _works_towards_an_end(pod):
         return Toil(restart)
-    return Toil(restart, _work_lost(age) // _ONE_SECOND)
+    return Toil(restart, _rounded_work(age) // _ONE_SECOND)
 
 
 def standing_seconds(pod: Pod, now: datetime) -> int:
@@ -148,7 +148,7 @@ def grows_at(pod: Pod, now: datetime) -> datetime | None:
     age = _age(pod, now)
     if age is None or not _works_towards_an_end(pod):
         return None
-    return now - age + max(_FIRST_LOSS, 2 * _work_lost(age))
+    return now - age + max(_FIRST_LOSS, 2 * _rounded_work(age))
 
 
 def _works_towards_an_end(pod: Pod) -> bool:
@@ -163,7 +163,7 @@ def _age(pod: Pod, now: datetime) -> timedelta | None:
     return now - since if now > since else _NO_TIME
 
 
-def _work_lost(age: timedelta) -> timedelta:
+def _rounded_work(age: timedelta) -> timedelta:
     """How much work is lost, in steps that double: what a move costs should not change all the
     time.
     """
@@ -177,7 +177,7 @@ def expected_end(pod: Pod, pods: tuple[Pod, ...]) -> datetime | None:
     """When a running pod is going to end, as far as anybody can tell from these pods."""
     if not is_job(pod):
         return pod.ends_at
-    lasted = _stints(pods).get(_series(pod))
+    lasted = _longest_runs(pods).get(_series(pod))
     if lasted is None or pod.started_at is None:
         return pod.ends_at
     told = pod.started_at + lasted
@@ -190,7 +190,7 @@ def is_job(pod: Pod) -> bool:
 
 
 @with_memory
-def _stints(pods: tuple[Pod, ...]) -> Mapping[str, timedelta]:
+def _longest_runs(pods: tuple[Pod, ...]) -> Mapping[str, timedelta]:
     """How long the slowest pod of each series of Jobs took, of those that have ended well."""
     stints: dict[str, timedelta] = {}
     for pod in pods:
@@ -277,7 +277,7 @@ def toll_of(
             continue
         is_new = bool(renewed) and pod.key in renewed
         done = toil(pod, now, place.restart_seconds, is_new=is_new)
-        paid = _lost_work(
+        paid = _restart_price(
             done, occupied_price(pod, place.price_nanousd, place.allocatable), ordinary
         )
         lost += paid
@@ -309,7 +309,7 @@ def _place(node: Node, snapshot: Snapshot, known: Prices) -> _Place:
     )
 
 
-def _lost_work(done: Toil, occupied: int, ordinary: int) -> int:
+def _restart_price(done: Toil, occupied: int, ordinary: int) -> int:
     """To start again is as bad for a small pod as for an ordinary one."""
     return done.restart_seconds * max(occupied, ordinary) + done.worked_seconds * occupied
 

@@ -13,7 +13,7 @@ import msgspec
 
 from dovetail.decide.apply import begin
 from dovetail.decide.candidates import with_kept_rooms
-from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.blockers import block
 from dovetail.decide.disrupt.budgets import Allowance, allowances
 from dovetail.decide.disrupt.candidates import Findings, Scene, scene_of
 from dovetail.decide.disrupt.probe import Move
@@ -95,7 +95,7 @@ def budgets_for(course: Course, reason: DisruptionReason) -> dict[str, Allowance
 
 def over_budget(node: Node, reason: DisruptionReason, budget: Allowance) -> Blocked:
     """A node that only the budgets of its pool keep."""
-    return blocked(
+    return block(
         node.name,
         Blocker.NODE_POOL_BUDGET,
         pool=node.node_pool,

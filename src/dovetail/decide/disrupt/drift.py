@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.blockers import block
 from dovetail.decide.disrupt.candidates import Findings, disruption_verdict
 from dovetail.decide.disrupt.course import (
     Course,
@@ -63,7 +63,7 @@ def _findings_of(node: Node, course: Course) -> Findings:
         return Findings(blocked=(kept,), wake_at=budget.changes_at)
     outcome = probe(ground_of(course.world, course.now, is_saving=False), (node.name,))
     if isinstance(outcome, Stuck):
-        stuck = blocked(node.name, Blocker.POD_STUCK, pod=outcome.pod, why=outcome.why)
+        stuck = block(node.name, Blocker.POD_STUCK, pod=outcome.pod, why=outcome.why)
         return Findings(blocked=(stuck,), wake_at=budget.changes_at)
     gone = disruption_of(course, outcome, _REASON, launches_of(course, outcome))
     return Findings(disruptions=(gone,), wake_at=budget.changes_at)
@@ -153,14 +153,14 @@ def _static_verdict(pool: NodePool, node: Node, there: Standing, course: Course)
     n_nodes, replicas = len(there.active) + there.n_replaced, pool.replicas or 0
     if verdict is not None or n_nodes <= replicas:
         return verdict
-    return blocked(node.name, Blocker.UNSETTLED, pool=pool.name, nodes=n_nodes, replicas=replicas)
+    return block(node.name, Blocker.UNSETTLED, pool=pool.name, nodes=n_nodes, replicas=replicas)
 
 
 def _no_room(pool: NodePool, node: Node, *, has_room: bool) -> Blocked:
     if has_room:
-        return blocked(node.name, Blocker.NO_OFFERING, pool=pool.name)
+        return block(node.name, Blocker.NO_OFFERING, pool=pool.name)
     limit = pool.limits.get(NODES, 0)
-    return blocked(node.name, Blocker.LIMITS, pool=pool.name, limit=limit)
+    return block(node.name, Blocker.LIMITS, pool=pool.name, limit=limit)
 
 
 def _static_launches(pool: NodePool, n_nodes: int, course: Course) -> tuple[Launch, ...]:

@@ -13,7 +13,7 @@ from datetime import datetime
 
 import msgspec
 
-from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.blockers import block
 from dovetail.decide.disrupt.budgets import Allowance, allowances
 from dovetail.decide.disrupt.candidates import Findings, Scene, disruption_verdict
 from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE
@@ -114,22 +114,22 @@ def is_dynamic(node: Node, snapshot: Snapshot) -> bool:
 
 
 def _verdict(node: Node, scene: Scene) -> Blocked | None:
-    if node.node_pool in _never(scene.snapshot.node_pools):
-        return blocked(node.name, Blocker.NEVER, pool=node.node_pool)
+    if node.node_pool in _never_emptied(scene.snapshot.node_pools):
+        return block(node.name, Blocker.NEVER, pool=node.node_pool)
     verdict = disruption_verdict(node, scene)
     is_buffered = node.name in scene.buffered or node.node_claim in scene.buffered
     if verdict is None and is_buffered:  # against nothing else
-        return blocked(node.name, Blocker.NOMINATED)
+        return block(node.name, Blocker.NOMINATED)
     return verdict
 
 
 def _is_for_ever(node: Node, scene: Scene) -> bool:
     """Whether its pool never consolidates; then its claim never says that it is quiet."""
-    return bool(node.node_claim) and node.node_pool in _never(scene.snapshot.node_pools)
+    return bool(node.node_claim) and node.node_pool in _never_emptied(scene.snapshot.node_pools)
 
 
 @with_memory
-def _never(pools: tuple[NodePool, ...]) -> frozenset[str]:
+def _never_emptied(pools: tuple[NodePool, ...]) -> frozenset[str]:
     """Names of pools whose nodes are never taken away for being empty."""
     return frozenset(
         pool.name
@@ -188,7 +188,7 @@ def _held_back(
     for empty in over:
         pool = empty.node.node_pool
         budget = budgets[pool]
-        yield blocked(
+        yield block(
             empty.node.name,
             Blocker.NODE_POOL_BUDGET,
             pool=pool,

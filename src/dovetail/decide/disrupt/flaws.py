@@ -44,22 +44,24 @@ class Flaw(msgspec.Struct, frozen=True, gc=False):
 
 def flaws(budgets: Sequence[Budget], now: datetime) -> tuple[Flaw, ...]:
     """Everything to warn of in the budgets of a pool, one by one and then together."""
-    alone = tuple(flaw for index, item in enumerate(budgets) for flaw in _alone(index, item, now))
+    alone = tuple(
+        flaw for index, item in enumerate(budgets) for flaw in _own_flaws(index, item, now)
+    )
     return (*alone, *_together(budgets, now))
 
 
-def _alone(index: int, budget: Budget, now: datetime) -> Iterator[Flaw]:
+def _own_flaws(index: int, budget: Budget, now: datetime) -> Iterator[Flaw]:
     name = _index_text([index])
     yield from _odd_reasons(index, budget)
-    nonsense = _nonsense(budget)
+    nonsense = _invalid_text(budget)
     if nonsense:
         yield Flaw(FlawKind.UNREADABLE, (index,), f"{name} allows no disruption: {nonsense}")
     elif _never_begins(budget, now):
         yield Flaw(
-            FlawKind.NEVER_BEGINS, (index,), f"{name} never limits anything: {_idle(budget)}"
+            FlawKind.NEVER_BEGINS, (index,), f"{name} never limits anything: {_never_text(budget)}"
         )
     elif _reasons(budget) and _covers([budget], now):
-        yield from _endless(index, budget)
+        yield from _always_flaws(index, budget)
 
 
 def _odd_reasons(index: int, budget: Budget) -> Iterator[Flaw]:
@@ -76,18 +78,18 @@ def _odd_reasons(index: int, budget: Budget) -> Iterator[Flaw]:
         yield Flaw(FlawKind.NO_REASON, (index,), f"{name} never limits anything: {NO_REASONS}")
 
 
-def _endless(index: int, budget: Budget) -> Iterator[Flaw]:
+def _always_flaws(index: int, budget: Budget) -> Iterator[Flaw]:
     name = _index_text([index])
     if limit(budget).is_zero:
-        why = _gapless(budget) if budget.schedule else "it has no schedule, so it is always active"
+        why = _no_gaps(budget) if budget.schedule else "it has no schedule, so it is always active"
         reasons = _list_text(_reasons(budget), "or")
         message = f"{name} never allows a node to be disrupted for {reasons}: {why}"
         yield Flaw(FlawKind.NEVER_ALLOWS, (index,), message)
     elif budget.schedule:
-        yield Flaw(FlawKind.NEVER_ENDS, (index,), f"{name} is always active: {_gapless(budget)}")
+        yield Flaw(FlawKind.NEVER_ENDS, (index,), f"{name} is always active: {_no_gaps(budget)}")
 
 
-def _nonsense(budget: Budget) -> str:
+def _invalid_text(budget: Budget) -> str:
     """Why a budget makes no sense; empty if it does."""
     if amount_of(budget) is None:
         return f"nodes is {budget.nodes!r}; expected a number or a percentage"
@@ -105,13 +107,13 @@ def _never_begins(budget: Budget, now: datetime) -> bool:
     return budget.duration <= timedelta(0) or schedule.next_after(now) is None
 
 
-def _idle(budget: Budget) -> str:
+def _never_text(budget: Budget) -> str:
     if budget.duration is not None and budget.duration <= timedelta(0):
         return f"its duration is {duration.render(budget.duration)}"
     return f"its schedule {budget.schedule!r} never matches"
 
 
-def _gapless(budget: Budget) -> str:
+def _no_gaps(budget: Budget) -> str:
     lasts_for = "" if budget.duration is None else duration.render(budget.duration)
     return f"its schedule {budget.schedule!r} matches again before its {lasts_for} are over"
 

@@ -17,9 +17,9 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.blockers import block
 from dovetail.decide.disrupt.calm import changes_at, evicted_often, overtaxed_workload
-from dovetail.decide.disrupt.cost import Toll, moving_cost, parts_left, toll_of
+from dovetail.decide.disrupt.cost import Toll, moving_cost, remaining_parts, toll_of
 from dovetail.decide.disrupt.course import Course, launches_of
 from dovetail.decide.disrupt.probe import Ground, Part, Stuck, movable_pods, parts_of, probe_within
 from dovetail.decide.disrupt.replacing import purchase, replacements
@@ -77,7 +77,7 @@ def candidates_of(nodes: Iterable[Node], ground: Ground) -> list[Candidate]:
             price_of(node, known),
             moving_cost(
                 movable_pods(node.name, ground),
-                parts_left(node, pools.get(node.node_pool), ground.now),
+                remaining_parts(node, pools.get(node.node_pool), ground.now),
             ),
             toll_of(
                 movable_pods(node.name, ground),
@@ -109,7 +109,7 @@ def judge(
             return mixed
         if isinstance(move, Stuck):
             if len(chosen) == 1:
-                return blocked(chosen[0].name, Blocker.POD_STUCK, pod=move.pod, why=move.why)
+                return block(chosen[0].name, Blocker.POD_STUCK, pod=move.pod, why=move.why)
             chosen = _without_host(chosen, move.pod, ground)
             continue
         launches = launches_of(course, move)
@@ -242,7 +242,7 @@ def _weigh(
         return evicted_often(first.name, over)
     all_scores = scores(going, saved, stakes(ground), ground)
     if not is_approved(all_scores):
-        why = blocked(first.name, Blocker.NOT_WORTH_IT, pool=first.node_pool)
+        why = block(first.name, Blocker.NOT_WORTH_IT, pool=first.node_pool)
         return msgspec.structs.replace(why, scores=all_scores)
     move = part.move
     of_nodes = node_saving(course.world, going, launches)
@@ -268,7 +268,7 @@ def _is_return(going: Sequence[Node], launches: Sequence[Launch], snapshot: Snap
 
 def saves_too_little(node: str, saved: int, toll: Toll, now: datetime) -> Blocked:
     """Why a node stays whose move would save so much, and until when."""
-    return blocked(
+    return block(
         node,
         Blocker.SAVES_TOO_LITTLE,
         until=toll.pays_at(saved, now),

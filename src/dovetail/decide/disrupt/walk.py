@@ -20,7 +20,7 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.blockers import block
 from dovetail.decide.disrupt.candidates import Findings, disruption_verdict
 from dovetail.decide.disrupt.course import Course, budgets_for, carried_on
 from dovetail.decide.disrupt.probe import Ground, ground_of, movable_pods, quick_ground
@@ -145,7 +145,7 @@ class Walk:
         self._ground_now = ground
 
     @property
-    def whys(self) -> dict[str, Blocked]:
+    def blockers(self) -> dict[str, Blocked]:
         """Why nodes by themselves would not go."""
         return {name: verdict for name, (_, verdict) in self._laters.items()} | self._whys
 
@@ -157,14 +157,14 @@ class Walk:
     def go(self, free: Sequence[Candidate]) -> None:
         """Make every move with these nodes that saves money, but for those that go already."""
         ground = self._current_ground()
-        free = self._worthwhile([item for item in free if item.name not in self._done], ground)
+        free = self._paying_nodes([item for item in free if item.name not in self._done], ground)
         if not free:
             return
         screen = screen_of(ground, free)
         prospects = prospects_of(screen, free)
         for prospect in prospects:
             self._wastes[prospect.candidate.name] = max(0, prospect.waste)
-            self._later(prospect.candidate, prospect.waste)
+            self._note_later(prospect.candidate, prospect.waste)
         poor = [
             item for item in prospects if item.is_poor and may_be_replaced(item.candidate, ground)
         ]
@@ -183,7 +183,7 @@ class Walk:
                 screen = screen_of(ground, free)
         self._replace_likely(self._remove_emptiable(free, screen, ground))
 
-    def _worthwhile(self, free: Sequence[Candidate], ground: Ground) -> list[Candidate]:
+    def _paying_nodes(self, free: Sequence[Candidate], ground: Ground) -> list[Candidate]:
         """Those that would pay for what is disturbed, if nothing had to come instead."""
         light = light_pools(ground)
         kept: list[Candidate] = []
@@ -191,10 +191,10 @@ class Walk:
             if item.price_nanousd > item.toll.least_nanousd or item.node.node_pool in light:
                 kept.append(item)
             else:
-                self._later(item, item.price_nanousd)
+                self._note_later(item, item.price_nanousd)
         return kept
 
-    def _later(self, item: Candidate, saved: int) -> None:
+    def _note_later(self, item: Candidate, saved: int) -> None:
         """A node that could save so much, and stays if that does not pay yet."""
         if 0 < saved <= item.toll.least_nanousd and saved > self._laters.get(item.name, (0,))[0]:
             verdict = saves_too_little(item.name, saved, item.toll, self.course.now)
@@ -237,7 +237,7 @@ class Walk:
                 if saved > least:
                     likely.append((saved / item.cost, item))
                 else:
-                    self._later(item, saved)
+                    self._note_later(item, saved)
         self._first_that_saves(ground, going)
         return sorted(likely, key=lambda pair: (-pair[0], pair[1].name))
 
@@ -249,7 +249,7 @@ class Walk:
         n_vain, is_any = 0, False
         most_vain = _VAIN_SETS * max(1, self.course.world.policy.effort)
         while left and n_vain < most_vain:
-            chosen = self._within(left, _TOGETHER)
+            chosen = self._in_budget(left, _TOGETHER)
             if not chosen:
                 break
             if len(chosen) > _FEW and not self._is_worth_a_try(chosen):
@@ -276,7 +276,7 @@ class Walk:
     def _replace_likely(self, likely: Sequence[tuple[float, Candidate]]) -> None:
         """Replace nodes that would likely be cheaper: the best together, then one by one."""
         left = [candidate for _, candidate in likely]
-        chosen = self._within(left, _TOGETHER)
+        chosen = self._in_budget(left, _TOGETHER)
         is_many = len(chosen) > _FEW
         if len(chosen) > 1:
             self._first_that_saves(
@@ -286,7 +286,7 @@ class Walk:
         for candidate in left:
             if n_vain == _VAIN_LOOKS * max(1, self.course.world.policy.effort):
                 break
-            if self._within([candidate], 1):
+            if self._in_budget([candidate], 1):
                 n_vain += not self._first_that_saves(self._at_leisure(is_many=is_many), [candidate])
 
     def _at_leisure(self, *, is_many: bool) -> Ground:
@@ -335,7 +335,7 @@ class Walk:
 
     def _note_stuck(self, candidate: Candidate, pod: str) -> None:
         why = "no remaining node has room for it, and no node can be launched"
-        verdict = blocked(candidate.name, Blocker.POD_STUCK, pod=pod, why=why)
+        verdict = block(candidate.name, Blocker.POD_STUCK, pod=pod, why=why)
         self._whys.setdefault(candidate.name, verdict)
 
     # ------------------------------------------------------------------ budgets
@@ -347,7 +347,7 @@ class Walk:
             {pool: budget.n_remaining - self._n_proposed[pool] for pool, budget in budgets.items()}
         )
 
-    def _within(self, wanted: Sequence[Candidate], most: int) -> list[Candidate]:
+    def _in_budget(self, wanted: Sequence[Candidate], most: int) -> list[Candidate]:
         """The first that nothing keeps yet, as many as budgets allow."""
         left = self._n_left_by_pool()
         kept: list[Candidate] = []

@@ -113,7 +113,7 @@ def _synced_node(claim: ClaimObject, node: NodeObject) -> NodeObject:
         annotations={**node.annotations, **claim.annotations},
         taints=_taints(claim, node, is_new=is_new),
         finalizers=(*node.finalizers, labels.TERMINATION_FINALIZER) if is_new else node.finalizers,
-        owner_uids=_with(node.owner_uids, claim.uid),
+        owner_uids=_with_uid(node.owner_uids, claim.uid),
     )
 
 
@@ -141,7 +141,7 @@ def _bare(taints: Iterable[Taint]) -> tuple[Taint, ...]:
     return tuple(Taint(taint.key, "", taint.effect) for taint in taints)
 
 
-def _with(uids: tuple[str, ...], uid: str) -> tuple[str, ...]:
+def _with_uid(uids: tuple[str, ...], uid: str) -> tuple[str, ...]:
     return uids if uid in uids else (*uids, uid)
 
 

@@ -67,17 +67,17 @@ def _choose(kubeconfig: Kubeconfig | None, asked: str, environment: Mapping[str,
     if not name:
         msg = f"{files}: current-context: expected the name of a context"
         raise InputError(msg)
-    context = _entry_named(
+    context = _find_entry(
         kubeconfig.contexts, name, f"{files}: {'context' if asked else 'current-context'}"
     )
-    cluster = _entry_named(kubeconfig.clusters, context.value.cluster, context.at("cluster"))
+    cluster = _find_entry(kubeconfig.clusters, context.value.cluster, context.at("cluster"))
     user = KubeconfigEntry(User(), context.file, context.field)
     if context.value.user:
-        user = _entry_named(kubeconfig.users, context.value.user, context.at("user"))
+        user = _find_entry(kubeconfig.users, context.value.user, context.at("user"))
     return _access(context, cluster, user, environment)
 
 
-def _entry_named(
+def _find_entry(
     entries: Mapping[str, KubeconfigEntry[T]], name: str, field: str
 ) -> KubeconfigEntry[T]:
     entry = entries.get(name)
@@ -145,7 +145,7 @@ def _identity(
     user: KubeconfigEntry[User], cluster: KubeconfigEntry[KubeconfigCluster], trust: Trust
 ) -> StoredIdentity | Plugin:
     value = user.value
-    _refuse_what_is_gone(user)
+    _refuse_removed(user)
     if value.exec is not None and not value.token and not value.token_file:
         return _plugin(user, value.exec, _cluster_info(cluster, trust))
     stored = StoredIdentity(
@@ -168,7 +168,7 @@ def _token(user: KubeconfigEntry[User]) -> Material:
     return Material(data=user.value.token.encode(), field=user.at("token"))
 
 
-def _refuse_what_is_gone(user: KubeconfigEntry[User]) -> None:
+def _refuse_removed(user: KubeconfigEntry[User]) -> None:
     if user.value.username or user.value.password:
         msg = f"{user.at('username')}: expected a token, a certificate or exec: Kubernetes no \
 longer knows passwords"

@@ -167,7 +167,7 @@ class _Report:
             if outcome.is_changed:
                 after = tuple(_description(part.tree) for part in (outcome.object, *outcome.added))
                 changes.append(ConvertedManifest(origin, _description(given.tree), after))
-        result = _rewritten(text, outcomes) if changes else text.text
+        result = _rewrite(text, outcomes) if changes else text.text
         if changes and not text.is_json:
             lost = Counter(YamlLayout(text.text).comments()) - Counter(
                 YamlLayout(result).comments()
@@ -210,7 +210,7 @@ def _description(tree: Fields) -> str:
     return f"{_title(tree)} ({tree.get('apiVersion')})"
 
 
-def _rewritten(text: _Text, outcomes: Sequence[Outcome]) -> str:
+def _rewrite(text: _Text, outcomes: Sequence[Outcome]) -> str:
     by_document: dict[int, list[tuple[_Object, Outcome]]] = {}
     for given, outcome in zip(text.objects, outcomes, strict=True):
         by_document.setdefault(given.document, []).append((given, outcome))

@@ -162,11 +162,11 @@ class YamlLayout:
             if isinstance(event, SequenceEndEvent):
                 return event
             value = self._block(event)
-            dash = value.start if block.is_flow else self._dash(block, value, before)
+            dash = value.start if block.is_flow else self._dash_at(block, value, before)
             before = value.end.line
             block.entries[len(block.entries)] = Entry(dash, dash, value)
 
-    def _dash(self, block: Block, value: Block, after: int) -> TextPosition:
+    def _dash_at(self, block: Block, value: Block, after: int) -> TextPosition:
         """Where the dash of an item stands."""
         column = block.start.column
         for line in range(value.start.line, after - 1, -1):

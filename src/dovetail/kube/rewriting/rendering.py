@@ -66,7 +66,7 @@ class Rendering:
             copied = self._copy(label, entry, is_in_flow=is_in_flow, is_renamed=is_renamed)
             if copied:
                 return [*head, *copied]
-        behind = "" if is_in_flow else self._behind(entry)
+        behind = "" if is_in_flow else self._comment_of(entry)
         return [*head, *self._write(label + behind, value, path, origin)]
 
     def _origin(self, path: Path, outer: Path | None) -> Path | None:
@@ -165,7 +165,7 @@ class Rendering:
             self._layout.comment(line)
         )
 
-    def _behind(self, entry: Entry) -> str:
+    def _comment_of(self, entry: Entry) -> str:
         """The comment behind a key, or behind a value in one line, with a blank before it."""
         line, value = entry.start.line, entry.value
         if value.start.line == line and value.entries and not value.is_flow:

@@ -27,7 +27,7 @@ from dovetail.observe.journal.edits import Edit, apply_edit, edit
 _LISTED: Final = tuple[Requirement, ...]
 
 
-def _plainer(value: object) -> object:
+def _as_plain(value: object) -> object:
     """Requirements as the list that they are made of, any other mapping as a dictionary."""
     if isinstance(value, Requirements):
         return tuple(value.values())
@@ -45,7 +45,7 @@ def restore(wanted: type, value: object) -> object:
     raise TypeError(msg)
 
 
-encoder: Final = msgspec.msgpack.Encoder(enc_hook=_plainer)
+encoder: Final = msgspec.msgpack.Encoder(enc_hook=_as_plain)
 """Writes any noun."""
 
 

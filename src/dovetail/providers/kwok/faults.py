@@ -144,7 +144,7 @@ class Faults:
         """Whether this call is one too many."""
         return any(
             self._strikes(at, now)
-            for at, throttling in self._of(Throttling)
+            for at, throttling in self._of_kind(Throttling)
             if not throttling.calls or call in throttling.calls
         )
 
@@ -153,14 +153,14 @@ class Faults:
         return timedelta(
             seconds=sum(
                 slow.seconds
-                for at, slow in self._of(SlowLaunch)
+                for at, slow in self._of_kind(SlowLaunch)
                 if _concerns(slow, claim) and self._strikes(at, now)
             )
         )
 
     def failure(self, claim: ClaimObject, now: datetime) -> CloudError | None:
         """The error that the launch ends in, if it does."""
-        for at, failed in self._of(FailedLaunch):
+        for at, failed in self._of_kind(FailedLaunch):
             if _concerns(failed, claim) and self._strikes(at, now):
                 return _error(failed, claim)
         return None
@@ -169,7 +169,7 @@ class Faults:
         """Whether the offering cannot be had."""
         return any(
             self._strikes(at, now)
-            for at, missing in self._of(NoCapacity)
+            for at, missing in self._of_kind(NoCapacity)
             if missing.instance_type in {"", offering.instance_type}
             and missing.zone in {"", offering.zone}
             and missing.capacity_type in {"", offering.capacity_type}
@@ -177,12 +177,12 @@ class Faults:
 
     def lost_after(self, claim: ClaimObject, now: datetime) -> timedelta | None:
         """How long after it appears the machine of a claim that is launched now is lost."""
-        for at, lost in self._of(LostInstance):
+        for at, lost in self._of_kind(LostInstance):
             if _concerns(lost, claim) and self._strikes(at, now):
                 return timedelta(seconds=lost.after_seconds)
         return None
 
-    def _of(self, kind: type[_FaultT]) -> list[tuple[int, _FaultT]]:
+    def _of_kind(self, kind: type[_FaultT]) -> list[tuple[int, _FaultT]]:
         return [(at, fault) for at, fault in enumerate(self._ordered) if isinstance(fault, kind)]
 
     def _strikes(self, at: int, now: datetime) -> bool:

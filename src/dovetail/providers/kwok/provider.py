@@ -124,7 +124,7 @@ class KwokProvider:
                 made = store.new_machine(claim, choice, now=now, delay=delay)
                 return self._with_its_end(made, claim, now), tuple(sold_out)
             sold_out.append(choice.sold_out)
-        raise _nothing_left(claim, sold_out)
+        raise _capacity_error(claim, sold_out)
 
     def _with_its_end(self, made: Machine, claim: ClaimObject, now: datetime) -> Machine:
         lost_after = self.faults.lost_after(claim, now)
@@ -169,7 +169,7 @@ class KwokProvider:
     async def run(self) -> None:
         """Let machines register, and vanish, when their time comes; an earlier run's too."""
         async with asyncio.TaskGroup() as group:
-            for kept in await self._persistently(self._store.all):
+            for kept in await self._retry(self._store.all):
                 if kept.is_noted or kept.machine.lost_at is not None:
                     group.create_task(self._attend(kept.machine))
             while True:
@@ -177,12 +177,12 @@ class KwokProvider:
 
     async def _attend(self, machine: Machine) -> None:
         await self._sleep_until(machine.appears_at)
-        await self._persistently(lambda: self._store.appear(machine))
+        await self._retry(lambda: self._store.appear(machine))
         if machine.lost_at is not None:
             await self._sleep_until(machine.lost_at)
-            await self._persistently(lambda: self._store.lose(machine))
+            await self._retry(lambda: self._store.lose(machine))
 
-    async def _persistently(self, work: Callable[[], Awaitable[_T]]) -> _T:
+    async def _retry(self, work: Callable[[], Awaitable[_T]]) -> _T:
         """Try until the API lets it be done."""
         while True:
             try:
@@ -247,7 +247,7 @@ def _gone_error(provider_id: str) -> NodeClaimNotFoundError:
     return NodeClaimNotFoundError(f"there is no instance {provider_id}")
 
 
-def _nothing_left(claim: ClaimObject, sold_out: Sequence[SoldOut]) -> InsufficientCapacityError:
+def _capacity_error(claim: ClaimObject, sold_out: Sequence[SoldOut]) -> InsufficientCapacityError:
     texts = ", ".join(str(offering) for offering in sold_out[:_SHOWN])
     if len(sold_out) > _SHOWN:
         texts += f" and {len(sold_out) - _SHOWN} more"

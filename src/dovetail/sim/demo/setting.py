@@ -103,7 +103,7 @@ def _adapt(tree: Obj, setting: Setting) -> None:
 async def settle(kube: Kube, setting: Setting) -> None:
     """Make the objects. Kinds that the demo does not know are counted. Raises InputError."""
     kinds = api.all_kinds((PLUGIN.extension,))
-    for tree in sorted(setting.trees, key=_turn):
+    for tree in sorted(setting.trees, key=_sort_key):
         kind = kinds.get((_group(tree), str(tree.get("kind"))))
         if kind is None:
             setting.skipped[str(tree.get("kind"))] += 1
@@ -127,7 +127,7 @@ async def _ensure_namespace(kube: Kube, name: str) -> None:
         return
 
 
-def _turn(tree: Obj) -> int:
+def _sort_key(tree: Obj) -> int:
     kind = str(tree.get("kind"))
     return 0 if kind in _FIRST else 2 if kind in _LAST else 1
 

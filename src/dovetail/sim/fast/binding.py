@@ -91,7 +91,7 @@ class Binder:
         self._wake()
         hopeless: set[tuple[int, int, str, str]] = set()
         pods = [self._waiting[key] for key in self._due if key in self._waiting]
-        for pod in sorted(pods, key=_turn):
+        for pod in sorted(pods, key=_sort_key):
             if self._is_over(pod):
                 self._leave(pod)
             elif self._may_try(pod.key):
@@ -140,6 +140,6 @@ class Binder:
         heappush(self._asleep, (until, pod.key))
 
 
-def _turn(pod: Pod) -> tuple[int, float, str]:
+def _sort_key(pod: Pod) -> tuple[int, float, str]:
     since = pod.created_at.timestamp() if pod.created_at is not None else 0.0
     return (-pod.spec.priority, since, pod.key)

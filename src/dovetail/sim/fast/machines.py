@@ -110,11 +110,11 @@ class Machines:
         if launch.name not in cluster.nodes:
             return
         if self._market.is_failing(self._chance):
-            self._launch_failed(launch, LaunchFailure.OTHER)
+            self._retry_or_fail(launch, LaunchFailure.OTHER)
             return
         choice = self._market.sell(launch)
         if choice is None:
-            self._launch_failed(launch, LaunchFailure.INSUFFICIENT_CAPACITY)
+            self._retry_or_fail(launch, LaunchFailure.INSUFFICIENT_CAPACITY)
             return
         cluster.book.apply(InstanceLaunchEnded(launch.name))
         cluster.figures.count("launched", cluster.now)
@@ -125,7 +125,7 @@ class Machines:
         self._hearers.ordered(node)
         self._boot(launch.name, choice)
 
-    def _launch_failed(self, launch: Launch, failure: LaunchFailure) -> None:
+    def _retry_or_fail(self, launch: Launch, failure: LaunchFailure) -> None:
         """Try again, or give the claim up, as the laws of a claim have it."""
         cluster, name = self._cluster, launch.name
         cluster.figures.count("failed", cluster.now)

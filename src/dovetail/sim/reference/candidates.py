@@ -59,7 +59,7 @@ class Eligibility:
         self._by_name: dict[_Name, DisruptionBudget] = {}
         self._selecting: dict[Kind, tuple[_Name, ...]] = {}
 
-    def quiet(self, standing: Occupancy, scene: Scene) -> list[Removable]:
+    def quiet_nodes(self, standing: Occupancy, scene: Scene) -> list[Removable]:
         """Every node that nothing keeps and that has been quiet for as long as its pool wants."""
         places = [place for place in standing.places.values() if is_quiet(place.node)]
         return self.among(places, standing, scene)

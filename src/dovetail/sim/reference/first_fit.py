@@ -62,7 +62,7 @@ class FirstFit:
 
     def run(self, pods: Iterable[Pod]) -> Fitted:
         """Place what can be placed."""
-        queue = deque(sorted(pods, key=_turn))
+        queue = deque(sorted(pods, key=_sort_key))
         order: list[str] = []
         n_since = 0  # how many have failed in a row
         while queue and n_since < len(queue):
@@ -167,7 +167,7 @@ class FirstFit:
         return True
 
 
-def _turn(pod: Pod) -> tuple[object, ...]:
+def _sort_key(pod: Pod) -> tuple[object, ...]:
     asked = pod.spec.requests
     return (-asked.get(CPU, 0), -asked.get(MEMORY, 0), str(pod.created_at), pod.uid, pod.key)
 

@@ -145,7 +145,7 @@ class Reference:
         if self._proposed is not None:
             proposed, self._proposed = self._proposed, None
             return self._validate(proposed, ground, scene, pools, plan)
-        candidates = self._eligibility.quiet(self._standing, scene)
+        candidates = self._eligibility.quiet_nodes(self._standing, scene)
         empty = [candidate for candidate in candidates if is_idle(candidate, pools)]
         if self._proposes(DisruptionReason.EMPTY, _together(empty, _budgets(scene, "Empty")), now):
             return ()
@@ -208,7 +208,7 @@ class Reference:
         names = set(proposed.command.nodes)
         again = [
             removable
-            for removable in self._eligibility.quiet(self._standing, scene)
+            for removable in self._eligibility.quiet_nodes(self._standing, scene)
             if removable.node.name in names and fits(removable, pools)
         ]
         budgets = _budgets(scene, proposed.reason)

@@ -45,7 +45,7 @@ class Joined:
         if known is None:
             requirements = None
             if ours.compatible(theirs, allow_undefined=True):
-                requirements = self._one(ours & theirs)
+                requirements = self._intern(ours & theirs)
             known = self._both[key] = (ours, (theirs, requirements))
         return known[1][1]
 
@@ -55,10 +55,10 @@ class Joined:
         known = self._narrowed.get(where)
         if known is None:
             both = ours & (Requirement(key, False, values),)
-            known = self._narrowed[where] = (ours, self._one(both) if both[key] else None)
+            known = self._narrowed[where] = (ours, self._intern(both) if both[key] else None)
         return known[1]
 
-    def _one(self, requirements: Requirements) -> Requirements:
+    def _intern(self, requirements: Requirements) -> Requirements:
         return self._interned.setdefault(requirements, requirements)
 
 

@@ -166,7 +166,7 @@ def svg(plot: Plot) -> str:
     ticks = tick_values(highest)
     scale = _Scale(longest, ticks[-1])
     parts = [
-        _opening(plot.name),
+        _svg_start(plot.name),
         f'<title id="{plot.name}-title">{escape(plot.title)}</title>',
         f'<desc id="{plot.name}-desc">{escape(describe(plot))}</desc>',
         *_grid(scale, ticks, plot.shown),
@@ -176,7 +176,7 @@ def svg(plot: Plot) -> str:
     return "\n".join(parts)
 
 
-def _opening(name: str) -> str:
+def _svg_start(name: str) -> str:
     said_by = f"{name}-title {name}-desc"
     size = f"0 0 {_WIDTH} {_HEIGHT}"
     return f'<svg class="plot" viewBox="{size}" role="img" aria-labelledby="{said_by}">'

@@ -98,7 +98,7 @@ def ready(case: Case) -> Ready:
     manner = Manner(
         start=starts_at,
         warms_up_for=written.warm_up,
-        rhythm=_rhythm(case.decider, written.looks_every),
+        rhythm=_rhythm_of(case.decider, written.looks_every),
         pace=MachinePace(written.boots.at_least, written.boots.at_most, written.boots.end),
         weather=weather(written, case.cluster, seed, file),
         plans_interruptions=case.decider is Decider.DOVETAIL,
@@ -136,7 +136,7 @@ def run(case: Case, tell: Tell) -> Outcome:
     )
 
 
-def _rhythm(decider: Decider, looks_every: timedelta | None) -> Rhythm:
+def _rhythm_of(decider: Decider, looks_every: timedelta | None) -> Rhythm:
     """When is decided. The reference finds one move at a time, so it looks as often as it does."""
     if decider is Decider.REFERENCE:
         return Rhythm(calm=_POLLS_EVERY)

@@ -103,13 +103,13 @@ def _unknown(name: str, known: Mapping[str, object]) -> str:
 def _value(tree: api.Tree, hint: Any, place: Place) -> Any:  # noqa: ANN401  hints have no type
     is_whole = isinstance(tree, dict | list)
     for arm in _arms(hint):
-        result = _whole(tree, arm, place) if is_whole else _alone(tree, arm)
+        result = _collection(tree, arm, place) if is_whole else _scalar(tree, arm)
         if result is not None:
             return result
     return place.refuse(f"found {short_text(tree)}; expected {_expectation(hint)}")
 
 
-def _whole(tree: api.Tree, arm: Any, place: Place) -> Any:  # noqa: ANN401  as above
+def _collection(tree: api.Tree, arm: Any, place: Place) -> Any:  # noqa: ANN401  as above
     """A list or a mapping, if that is what the type wants."""
     origin = typing.get_origin(arm) or arm
     if isinstance(tree, list):
@@ -127,7 +127,7 @@ def _whole(tree: api.Tree, arm: Any, place: Place) -> Any:  # noqa: ANN401  as a
     return read(tree, origin, place) if _is_struct(origin) else None
 
 
-def _alone(tree: api.Tree, arm: Any) -> Any:  # noqa: ANN401  as above
+def _scalar(tree: api.Tree, arm: Any) -> Any:  # noqa: ANN401  as above
     """What stands alone, if the type wants that."""
     if arm in _LEAVES:
         return _LEAVES[arm][0](tree)

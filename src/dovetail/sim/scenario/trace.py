@@ -79,22 +79,22 @@ class _Reader:
             resources = sorted(columns - {"start", "duration", _COUNT})
             recorded = Recorded(pods=tuple(self._pods(rows, resources)), bad=tuple(self._bad))
         else:
-            self._odd(
+            self._refuse_row(
                 f"the first line has {', '.join(sorted(columns)) or 'no columns'}; expected "
                 f"{','.join(_REPLICAS)} or start,duration,cpu,memory"
             )
         if not recorded.replicas and not recorded.pods:
             first = f" ({self._bad[0]})" if self._bad else ""
-            self._odd(f"no row can be used{first}; expected at least one")
+            self._refuse_row(f"no row can be used{first}; expected at least one")
         return msgspec.structs.replace(recorded, bad=tuple(self._bad))
 
     def _columns(self, rows: csv.DictReader[str]) -> set[str]:
         try:
             return set(rows.fieldnames or ())
         except csv.Error as error:
-            return self._odd(f"line 1: {error}; expected CSV")
+            return self._refuse_row(f"line 1: {error}; expected CSV")
 
-    def _odd(self, problem: str) -> NoReturn:
+    def _refuse_row(self, problem: str) -> NoReturn:
         msg = f"{self._file}: {problem}"
         raise InputError(msg)
 

@@ -47,7 +47,7 @@ def pieces_of(
     known: dict[int, tuple[str, ...]] = {}
     every = set(read)
     for node, piece in zip(nodes, parts, strict=True):
-        every |= _labels_read(bound.get(node.name, ()), known) if piece is None else piece.read
+        every |= _read_labels(bound.get(node.name, ()), known) if piece is None else piece.read
     if keys != tuple(sorted(every)):
         keys, parts = tuple(sorted(every)), [None] * len(parts)
     pieces = [
@@ -66,7 +66,7 @@ def _remembered_part(last: NodePart | None, node: Node, pods: tuple[Pod, ...]) -
     return last if is_same else None
 
 
-def _labels_read(pods: Iterable[Pod], known: dict[int, tuple[str, ...]]) -> frozenset[str]:
+def _read_labels(pods: Iterable[Pod], known: dict[int, tuple[str, ...]]) -> frozenset[str]:
     """The pod labels that the selectors of these read."""
     keys: set[str] = set()
     for pod in pods:
@@ -92,11 +92,11 @@ def _piece(
         node=node,
         pods=pods,
         labels=expected_labels(node),
-        read=_labels_read(pods, known),
+        read=_read_labels(pods, known),
         use=use,
         profiles=profiles,
         namespaces=frozenset(pod.namespace for pod in pods),
-        shy=_shy(counted),
+        shy=_pod_counts(counted),
         ports=tuple(pod.spec for pod in pods if pod.spec.host_ports and not pod.is_terminal),
         daemons=tuple(
             (pod.namespace, pod.owner.name)
@@ -106,7 +106,7 @@ def _piece(
     )
 
 
-def _shy(pods: Iterable[Pod]) -> tuple[tuple[Pod, int], ...]:
+def _pod_counts(pods: Iterable[Pod]) -> tuple[tuple[Pod, int], ...]:
     alike: dict[tuple[int, str, tuple[tuple[str, str], ...]], list[Pod]] = {}
     for pod in pods:
         if pod.spec.anti_affinity:

@@ -129,7 +129,7 @@ class PodProfiles:
                     term
                     for term in anti_terms(pod, self.namespaces)
                     if term in interner.number_of
-                    or not self.waiting.isdisjoint(self.index.profiles_selected(term))
+                    or not self.waiting.isdisjoint(self.index.selected_profiles(term))
                 ]
             for term in terms[key]:
                 number = interner.number(term)
@@ -142,10 +142,10 @@ class PodProfiles:
         """
         for number, daemon in enumerate(self.problem.daemon_sets):
             for term in anti_terms(daemon, self.namespaces):
-                if term.is_host and not self.waiting.isdisjoint(self.index.profiles_selected(term)):
+                if term.is_host and not self.waiting.isdisjoint(self.index.selected_profiles(term)):
                     self.coming_owners.setdefault(interner.number(term), []).append(number)
 
-    def pods_selected(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
+    def selected_pods(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
         """The waiting groups, running pods by node, and daemon sets that a term selects."""
         del number
         if term.kind == TermKind.PORT:
@@ -153,15 +153,15 @@ class PodProfiles:
             daemons = [
                 n for n, daemon in enumerate(self.problem.daemon_sets) if takes(daemon.spec, term)
             ]
-            return groups, self._nobody(), daemons
+            return groups, self._zeros(), daemons
         return self.seen_by(term)
 
     def seen_by(self, term: Term) -> tuple[list[int], Int, list[int]]:
         """The same, by the labels of pods."""
-        match_n = self._nobody()
+        match_n = self._zeros()
         groups: list[int] = []
         daemons = []
-        for profile in self.index.profiles_selected(term):
+        for profile in self.index.selected_profiles(term):
             groups += self.groups_of[profile]
             daemons += self.daemons_of[profile]
             for node, count in self.nodes_of[profile].items():
@@ -170,7 +170,7 @@ class PodProfiles:
 
     def owners(self, number: int) -> Int:
         """Running pods that state a term, by node."""
-        own_n = self._nobody()
+        own_n = self._zeros()
         np.add.at(own_n, self.running_owners.get(number, []), 1)
         return own_n
 
@@ -181,11 +181,11 @@ class PodProfiles:
     def ports(self, number: int, term: Term) -> Int:
         """Pods on nodes that take the port of a term, by node."""
         del number
-        own_n = self._nobody()
+        own_n = self._zeros()
         for pod in self.problem.bound:
             if pod.spec.host_ports and pod.node_name in self.place and not pod.is_terminal:
                 own_n[self.place[pod.node_name]] += takes(pod.spec, term)
         return own_n
 
-    def _nobody(self) -> Int:
+    def _zeros(self) -> Int:
         return np.zeros(len(self.place), dtype=np.int64)

@@ -180,7 +180,7 @@ class ProfileIndex:
                 if value is not None:
                     self._by_value.setdefault((key, value), []).append(number)
 
-    def profiles_selected(self, term: Term) -> list[int]:
+    def selected_profiles(self, term: Term) -> list[int]:
         """The numbers of the profiles that a term selects, ascending."""
         if term.selector.nothing:
             return []

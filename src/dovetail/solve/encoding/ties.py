@@ -74,7 +74,7 @@ class PodLookup(Protocol):
         """The pods that wait, by group."""
         ...
 
-    def pods_selected(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
+    def selected_pods(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
         """The waiting groups, running pods by node, and daemon sets that a term selects."""
         ...
 
@@ -174,7 +174,7 @@ class Assembly:
         match_g: list[list[int]] = [[] for _ in self.lookup.groups]
         place_of: list[int] = []
         for number, term in enumerate(terms):
-            matched, match_n, daemons = self.lookup.pods_selected(number, term)
+            matched, match_n, daemons = self.lookup.selected_pods(number, term)
             for group in matched:
                 match_g[group].append(number)
             if term.is_host:

@@ -190,7 +190,7 @@ class _Crowd:
         """The waiting groups, and the running pods by node, that a term selects."""
         n_groups = len(self._enc.groups)
         match_n = np.zeros(len(self._enc.problem.nodes), dtype=np.int64)
-        profiles = self._index.profiles_selected(term)
+        profiles = self._index.selected_profiles(term)
         for profile in profiles:
             if profile >= n_groups:
                 np.add.at(match_n, self._places[profile - n_groups], 1)

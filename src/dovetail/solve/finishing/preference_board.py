@@ -108,11 +108,11 @@ class PreferenceBoard:
         for number in own:
             counts = self._match[number].copy()
             counts[self._slots(number, np.array([leaving]))] -= number in match
-            value += self.wishes.company[number].weight * self._there(number, counts, nodes)
+            value += self.wishes.company[number].weight * self._counts_at(number, counts, nodes)
         for number in match:
             counts = self._own[number].copy()
             counts[self._slots(number, np.array([leaving]))] -= number in own
-            value += self.wishes.company[number].weight * self._there(number, counts, nodes)
+            value += self.wishes.company[number].weight * self._counts_at(number, counts, nodes)
         return value
 
     def offer_liking(self, node: int, numbers: list[int], offers: Int) -> Int:
@@ -136,7 +136,7 @@ class PreferenceBoard:
             self._count(units[number], node, count)
         return value
 
-    def become(self, node: int, numbers: list[int], offer: int) -> None:
+    def note_offer(self, node: int, numbers: list[int], offer: int) -> None:
         """Note that a new node with these units is now one of another offer."""
         mine = [(number, self.held[number][node]) for number in numbers]
         for number, count in mine:
@@ -166,7 +166,7 @@ class PreferenceBoard:
         term = self.wishes.company[number]
         return nodes if term.is_host else term.domain_e[self.entity_n[nodes]]
 
-    def _there(self, number: int, counts: Int, nodes: Int) -> Int:
+    def _counts_at(self, number: int, counts: Int, nodes: Int) -> Int:
         slots = self._slots(number, nodes)
         return np.where(slots >= 0, counts[slots], 0)
 

@@ -113,7 +113,7 @@ def _choose_offers(board: PreferenceBoard) -> None:
         value = board.offer_liking(node, units_by_node[node], fitting)
         best = int(fitting[np.lexsort((fitting, fitting != offer, -value))[0]])
         if best != offer and swap(attempt, node, best):
-            board.become(node, units_by_node[node], best)
+            board.note_offer(node, units_by_node[node], best)
 
 
 def _holds(

@@ -51,7 +51,7 @@ def _are_all_borne(attempt: Attempt, *, is_in_turn: bool) -> bool:
     load_of = loads(attempt.bins.log)
     late |= {(number, node) for node in load_of if node >= n_existing for number in load_of[node]}
     if not all(
-        _bears(attempt, node, attempt.units[number])
+        _may_hold(attempt, node, attempt.units[number])
         for node, numbers in load_of.items()
         for number in numbers
     ):
@@ -115,7 +115,7 @@ def _bears_spreads(
     )
 
 
-def _bears(attempt: Attempt, node: int, unit: PodUnit) -> bool:
+def _may_hold(attempt: Attempt, node: int, unit: PodUnit) -> bool:
     """Whether a node may hold the pods of a unit beside all others on it, but for spreads."""
     bins, hosts = attempt.bins, attempt.enc.ties.hosts
     if not bins.accept[unit.mask, node]:

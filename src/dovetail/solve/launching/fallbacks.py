@@ -167,7 +167,7 @@ class Finder:
         fits_x: Bool = np.all((pool_offers.sizes_xr >= used) | (used == 0), axis=1)
         offers = pool_offers.offers
         fine_o = fine_o & fits_x[pool_offers.size_o] & (enc.supply_o[offers] == UNLIMITED)
-        fine_o &= (enc.price_o[offers] < enc.price_o[load.offer]) & self._ways_preferred(
+        fine_o &= (enc.price_o[offers] < enc.price_o[load.offer]) & self._preferred_ways(
             load, pool_offers
         )[pool_offers.way_o]
         places = np.flatnonzero(fine_o)
@@ -195,11 +195,11 @@ class Finder:
                 fine &= enc.cell_o[pool_offers.offers] == enc.cell_o[load.offer]
             fine &= self._offers_counted_alike(load, pool_offers.offers)
             if load.most is not None:
-                fine &= self._within(load.most, pool_offers)
-            self._accepted[load] = fine, self._welcome(load, pool_offers)
+                fine &= self._in_limits(load.most, pool_offers)
+            self._accepted[load] = fine, self._fit_daemons(load, pool_offers)
         return self._accepted[load]
 
-    def _within(self, most: Use, pool_offers: PoolOffers) -> Bool:
+    def _in_limits(self, most: Use, pool_offers: PoolOffers) -> Bool:
         """The offers of a pool that take no more than this of their pool's limits."""
         enc, offers = self._enc, pool_offers.offers
         within = np.ones(len(offers), dtype=bool)
@@ -256,13 +256,13 @@ class Finder:
             self._places[offer] = int(np.flatnonzero(pool_offers.offers == offer)[0])
         return self._places[offer]
 
-    def _welcome(self, load: Load, pool_offers: PoolOffers) -> Bool:
+    def _fit_daemons(self, load: Load, pool_offers: PoolOffers) -> Bool:
         """The same, of those that may come in turn."""
         return in_turn(
             pool_offers, self._enc.market.offers[load.offer].offering.capacity_type
-        ) & self._ways_preferred(load, pool_offers)
+        ) & self._preferred_ways(load, pool_offers)
 
-    def _ways_preferred(self, load: Load, pool_offers: PoolOffers) -> Bool:
+    def _preferred_ways(self, load: Load, pool_offers: PoolOffers) -> Bool:
         """The ways to buy that the node's pods like no less than the one that was planned."""
         welcome = np.ones(len(pool_offers.ways), dtype=bool)
         planned = pool_offers.way_o[self._place(load.offer, pool_offers)]

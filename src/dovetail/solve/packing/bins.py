@@ -323,9 +323,9 @@ class Bins:
             fits &= enc.cell_o == unit.cell
         if unit.weight != ANY_WEIGHT:
             fits &= enc.weight_o == unit.weight
-        return fits & self._welcome(unit)
+        return fits & self._fit_daemons(unit)
 
-    def _welcome(self, unit: PodUnit) -> Bool:
+    def _fit_daemons(self, unit: PodUnit) -> Bool:
         """The offers whose daemon pods do not keep the unit away."""
         welcome = np.ones(self.enc.n_offers, dtype=bool)
         hosts = self.enc.ties.hosts

@@ -11,7 +11,7 @@ from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.encoding.minvalues import let_others_in, relaxed_groups
 from dovetail.solve.packing.attempt import Attempt, left_of, new_attempt, top_weight
 from dovetail.solve.packing.dear_nodes import pack_dear
-from dovetail.solve.packing.pack import lots_left, pack
+from dovetail.solve.packing.pack import pack, remaining_lots
 from dovetail.solve.packing.units import ANY_WEIGHT
 from dovetail.solve.packing.zone_trials import best_zones
 from dovetail.solve.program.multipliers import Values
@@ -94,7 +94,7 @@ def _revalue(attempt: Attempt, worth_u: Float) -> tuple[Int, Float]:
     """The offers to buy and what pods are worth among the pools that are left to them."""
     bins = attempt.bins
     offers = attempt.offers[bins.limits.open_offers()[attempt.offers]]
-    numbers, lots = lots_left(bins, attempt.units, attempt.left_u, offers)
+    numbers, lots = remaining_lots(bins, attempt.units, attempt.left_u, offers)
     if not lots:
         return attempt.values.favourites, worth_u
     solved = solve_program(attempt.enc, offers, lots, bins.limits.program_rows(offers))

@@ -123,14 +123,16 @@ def _fill_gaps(bins: Bins, units: list[PodUnit], left: Int, worth_u: Float) -> N
 
 def buy(bins: Bins, units: list[PodUnit], left: Int, offers: Int, favourites: Int) -> Bought | None:
     """What the program would buy for what is left; None when there is nothing to be had."""
-    numbers, lots = lots_left(bins, units, left, offers)
+    numbers, lots = remaining_lots(bins, units, left, offers)
     if not lots:
         return None
     solved = without_sifting(bins.enc, offers, lots, bins.limits.program_rows(offers), favourites)
     return solved, solved.assignment, numbers
 
 
-def lots_left(bins: Bins, units: list[PodUnit], left: Int, offers: Int) -> tuple[Int, list[Lot]]:
+def remaining_lots(
+    bins: Bins, units: list[PodUnit], left: Int, offers: Int
+) -> tuple[Int, list[Lot]]:
     """What is left of every unit that some of the offers would take, as the program sees it."""
     numbers = with_takers(bins, units, np.flatnonzero(left).tolist(), offers)
     lots = [lot_of(units[number], int(left[number])) for number in numbers]

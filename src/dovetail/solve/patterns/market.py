@@ -144,7 +144,7 @@ def _segments(
         rows = rows[np.lexsort((rows, -size_s[rows]))]
         useful_r = (request_sr[rows] * most_s[rows][:, None]).sum(axis=0)
         cap = np.minimum(cap_or[inside], useful_r)
-        for some in _by_size(cap, _worthwhile(cap, price_o[inside])):
+        for some in _by_size(cap, _undominated_rows(cap, price_o[inside])):
             mine = rows[((request_sr[rows] <= cap[some].max(axis=0)).all(axis=1))]
             if not len(mine):
                 continue
@@ -177,7 +177,7 @@ def _most_on_any(request_sr: Int, most_s: Int, cap_or: Int) -> Int:
     return np.maximum(most, 1)
 
 
-def _worthwhile(cap_or: Int, price_o: Int) -> Int:
+def _undominated_rows(cap_or: Int, price_o: Int) -> Int:
     """The nodes than which no other has at least as much of everything for no more money."""
     order = np.lexsort((*(-cap_or.T[::-1]), price_o))
     kept: list[int] = []

@@ -53,7 +53,7 @@ def recreate(
     if loading.library() is None:
         nodes = list(zip(held_ns, offer_n.tolist(), strict=True))
         return _Plain(task, looks).run(nodes, tries)
-    return _recreate_compiled(task, (held_ns, offer_n), (looks, tries))
+    return _run_compiled(task, (held_ns, offer_n), (looks, tries))
 
 
 def cheapest(task: RebuildTask, held_ns: Int) -> Int:
@@ -103,7 +103,7 @@ def _node_table(
     return table
 
 
-def _recreate_compiled(
+def _run_compiled(
     task: RebuildTask, nodes: tuple[Int, Int], effort: tuple[int, int]
 ) -> tuple[list[Int], list[Int]]:
     library = loading.library()

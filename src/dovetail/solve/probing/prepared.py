@@ -32,7 +32,7 @@ from dovetail.solve.encoding.groups import (
     read_labels,
     spec_key_of,
 )
-from dovetail.solve.encoding.mentions import label_mentions, labels_mentioned, node_expressions
+from dovetail.solve.encoding.mentions import label_mentions, mentioned_labels, node_expressions
 from dovetail.solve.encoding.node_parts import Bound, NodePart, pieces_of
 from dovetail.solve.encoding.offers import Mentions, open_keys
 from dovetail.solve.encoding.ties import Assembly, TermContext, Ties
@@ -109,7 +109,7 @@ class Prepared:
         if key not in self._members:
             group = Group(first.spec, key[1], key[2], (first,), first.labels, key[0])
             own, shy = self.relations.ties(group)
-            self._members[key] = Member(group, own, shy, frozenset(labels_mentioned(group)))
+            self._members[key] = Member(group, own, shy, frozenset(mentioned_labels(group)))
         return self._members[key]
 
     def tables(self, members: Sequence[Member], gone: frozenset[str]) -> Tables:

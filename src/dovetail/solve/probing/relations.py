@@ -154,7 +154,7 @@ class Relations:
                 term,
                 matched,
                 _spots(shy.nodes),
-                _spots(self._ports_taken(term)),
+                _spots(self._taken_ports(term)),
                 daemons,
                 shy.daemons,
                 _CANONICAL.encode(term),
@@ -167,14 +167,14 @@ class Relations:
             return _spots({}), daemons
         counts: dict[int, int] = {}
         daemons = []
-        for number in self._index.profiles_selected(term):
+        for number in self._index.selected_profiles(term):
             profile = self._profiles[number]
             daemons += self._daemons_of.get(profile, ())
             for node, count in self._spots_of.get(profile, ()):
                 counts[node] = counts.get(node, 0) + count
         return _spots(counts), daemons
 
-    def _ports_taken(self, term: Term) -> dict[int, int]:
+    def _taken_ports(self, term: Term) -> dict[int, int]:
         if term.kind != TermKind.PORT:
             return {}
         taken = (
@@ -264,7 +264,7 @@ class Picked:
         return self._relations.namespaces
 
     @cached_property
-    def _groups_selected(self) -> list[list[int]]:
+    def _selected_groups(self) -> list[list[int]]:
         """The groups that each term selects."""
         by_tie: list[list[int]] = [[] for _ in self._ties]
         anchors = self._relations.anchors(self.terms)
@@ -284,11 +284,11 @@ class Picked:
                 owners[term].append(group)
         return owners
 
-    def pods_selected(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
+    def selected_pods(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
         """The groups, running pods by node, and daemon sets that a term selects."""
         del term
         tie = self._ties[number]
-        return self._groups_selected[number], self._by_node(tie.matched), tie.daemons
+        return self._selected_groups[number], self._by_node(tie.matched), tie.daemons
 
     def owners(self, number: int) -> Int:
         """Running pods that state a term, by node."""

@@ -138,7 +138,7 @@ class Screen:
         have room for all its pods: those stay there from now on.
         """
         node = self._number_of[name]
-        left = self._homeless(self._held[node])
+        left = self._unfit_units(self._held[node])
         if left and sum(count * self._worth[unit] for unit, count in left.items()) >= price:
             return self._estimate(left, price)
         is_open_m = self._bins.accept[:, node].copy()
@@ -157,7 +157,7 @@ class Screen:
         """Whether pods of nodes that were let go are there now."""
         return self._number_of[name] in self._visited
 
-    def _homeless(self, moving: Mapping[int, int]) -> dict[int, int]:
+    def _unfit_units(self, moving: Mapping[int, int]) -> dict[int, int]:
         """Of these, the units for which no node has room. As nodes go, room becomes ever less."""
         span = slice(0, self._bins.n_existing)
         counts: dict[int, int] = {}

@@ -23,7 +23,7 @@ from dovetail.solve.encoding.existing import ATTACH, daemon_mask, vector
 from dovetail.solve.encoding.groups import Group
 from dovetail.solve.encoding.market_labels import label_column
 from dovetail.solve.encoding.matching import Columns
-from dovetail.solve.encoding.mentions import labels_mentioned, node_expressions
+from dovetail.solve.encoding.mentions import mentioned_labels, node_expressions
 from dovetail.solve.encoding.node_parts import NodePart
 from dovetail.solve.encoding.offers import Mentions, open_market
 from dovetail.solve.encoding.ties import Filters
@@ -41,7 +41,7 @@ class Tables:
         self.market = open_market(puzzle.node_pools, puzzle.instance_types, mentions, puzzle.policy)
         self.n_offers = len(self.market.offers)
         self.columns = self._columns()
-        self.coming_de = self._daemons_to_come()
+        self.coming_de = self._coming_daemons()
         self.filters = Filters(self.columns)
         weight_p = np.array([pool.weight for pool in self.market.pools], dtype=np.int64)
         self.weight_o = weight_p[self.market.pool_o]
@@ -69,7 +69,7 @@ class Tables:
                 values_n = [piece.labels.get(key) for piece in self._pieces]
                 self.columns.add(key, codes, values, values_n)
 
-    def _daemons_to_come(self) -> Bool:
+    def _coming_daemons(self) -> Bool:
         """Daemon sets x entities: whose pod is still to come."""
         daemons = self._puzzle.daemon_sets
         self.know(need.key for daemon in daemons for need in node_expressions(daemon.spec))
@@ -92,7 +92,7 @@ class Tables:
     def _row(self, group: Group) -> int:
         key = (group.spec_key, group.volumes)
         if key not in self._row_of:
-            self.know(labels_mentioned(group))
+            self.know(mentioned_labels(group))
             mask = group_mask(self.columns, group)
             row = self._row_by_bytes.setdefault(np.packbits(mask).tobytes(), len(self._rows))
             if row == len(self._rows):

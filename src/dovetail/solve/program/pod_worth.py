@@ -172,7 +172,7 @@ def _distinct(rows: Int) -> tuple[Int, Int]:
 
 def rough(enc: Encoded, offers: Int) -> Values:
     """Values without a program: a pod is worth the share of a node that it fills by itself."""
-    values = worthless(enc, offers)
+    values = priceless(enc, offers)
     groups = np.arange(len(enc.groups))
     cap = np.maximum(enc.cap_or[offers], 1).astype(np.float64)
     share = np.zeros((len(groups), len(offers)))
@@ -187,7 +187,7 @@ def rough(enc: Encoded, offers: Int) -> Values:
     return values
 
 
-def worthless(enc: Encoded, offers: Int) -> Values:
+def priceless(enc: Encoded, offers: Int) -> Values:
     """Values when there is nothing to buy: every pod is priceless everywhere."""
     n_groups = len(enc.groups)
     return Values(

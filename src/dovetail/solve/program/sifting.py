@@ -166,7 +166,7 @@ def solve_program(
         if not len(best) and not (broken and is_cutting):
             break
     for _ in range(_PROOF_ROUNDS if is_proof else 0):
-        best = _unproven(space, chosen, (answer, solver.program))
+        best = _needed_offers(space, chosen, (answer, solver.program))
         if not len(best):
             break
         solver.add_offers(_with_likely_cuts(space.program(best)))
@@ -183,7 +183,7 @@ def _has_many_ties(ratio: Float) -> bool:
     return n_tied > max(_MANY_TIES, _TIED_SHARE * len(ratio))
 
 
-def _unproven(space: _OfferSpace, chosen: Int, known: tuple[Assignment, Program]) -> Int:
+def _needed_offers(space: _OfferSpace, chosen: Int, known: tuple[Assignment, Program]) -> Int:
     """The places of offers that are no bargain, but whose multipliers would prove too little.
 
     Prices of resources fit any machine; weights of whole pods fit only those that they are for.
@@ -212,12 +212,12 @@ def _with_likely_cuts(program: Program) -> Program:
 def _for_twins(program: Program, cuts: Sequence[Cut]) -> list[Cut]:
     """The same cuts for machines of the same size and price: pods would only move on to those."""
     present = {(cut.offer, cut.kind) for cut in program.cuts}
-    twins = _twins(program)
+    twins = _equal_offers(program)
     both = dict.fromkeys((twin, cut.kind) for cut in cuts for twin in twins[cut.offer])
     return cuts_of(program, [pair for pair in both if pair not in present])
 
 
-def _twins(program: Program) -> list[list[int]]:
+def _equal_offers(program: Program) -> list[list[int]]:
     """For every offer those of the same size and price, itself among them."""
     rows = np.concatenate([program.cap_or, program.price_o[:, None]], axis=1)
     kind_o = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)

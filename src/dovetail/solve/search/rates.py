@@ -237,11 +237,11 @@ class Rates:
         if strict:  # daemon pods are not on all offers alike
             fits: Bool = np.all(admitted.cap_or >= np.array(demand.use), axis=1)
             for term in strict:
-                fits &= self._welcome(term, demand.company[term], admitted.offers)
+                fits &= self._fit_daemons(term, demand.company[term], admitted.offers)
             best = int(fits.argmax()) if fits.any() else None
         return None if best is None else (admitted.price_o[best], int(admitted.offers[best]))
 
-    def _welcome(self, term: int, company: TermCounts, offers: Int) -> Bool:
+    def _fit_daemons(self, term: int, company: TermCounts, offers: Int) -> Bool:
         """The offers whose daemon pods get on with the load."""
         host = self.enc.ties.hosts[term]
         here = np.zeros(len(offers), dtype=np.int64)

@@ -46,7 +46,9 @@ def settle_all(attempt: Attempt, groups: Iterable[int]) -> None:
         size = float((unit.request / enc.mean_r).max(initial=0.0))
         items.append(((-unit.priority, 0, -size, number), False))
     without_room = _without_room(attempt, tied, span)
-    for is_homeless, turns in groupby(sorted(items), lambda item: _who(item) in without_room):
+    for is_homeless, turns in groupby(
+        sorted(items), lambda item: _next_group(item) in without_room
+    ):
         if is_homeless:
             _settle_homeless(attempt, [number for (_, _, _, number), _ in turns])
             continue
@@ -57,7 +59,7 @@ def settle_all(attempt: Attempt, groups: Iterable[int]) -> None:
                 place_on(attempt, number, span)
 
 
-def _who(item: tuple[_Turn, bool]) -> int | None:
+def _next_group(item: tuple[_Turn, bool]) -> int | None:
     """The tied group whose turn it is."""
     (_, _, _, number), is_tied = item
     return number if is_tied else None
@@ -256,7 +258,7 @@ def _settle_group(attempt: Attempt, group: int, span: slice) -> None:
         attempt.unsettled[group] = count
         return
     outlook = _outlook(attempt, group, span)
-    turns = _lone_spread(attempt, group, outlook)
+    turns = _single_spread(attempt, group, outlook)
     if turns is None:
         turns = attempt.settler.settle(group, count, outlook)
     placed: dict[int, int] = {}
@@ -288,7 +290,7 @@ def _lacks_company(attempt: Attempt, group: int) -> bool:
     )
 
 
-def _lone_spread(attempt: Attempt, group: int, outlook: Outlook) -> list[Turn] | None:
+def _single_spread(attempt: Attempt, group: int, outlook: Outlook) -> list[Turn] | None:
     """Quotas of a spread that concerns nobody else: the least everywhere, the rest where cheap."""
     enc = attempt.enc
     zone = simple_spread(enc, group)

@@ -101,7 +101,7 @@ class Lookout:
 
     # ---- what it is shown
 
-    def decided(self, snapshot: Snapshot, plan: Plan, now: datetime, seconds: float) -> None:
+    def note_plan(self, snapshot: Snapshot, plan: Plan, now: datetime, seconds: float) -> None:
         """A decision was made. Pods that cannot be placed are told when there are new ones."""
         self._n_decisions += 1
         self.plan = plan

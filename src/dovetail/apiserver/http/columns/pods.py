@@ -53,7 +53,7 @@ def _reason(status: Obj) -> str:
     return f"Signal:{signal}" if signal else f"ExitCode:{number(ended, '.exitCode')}"
 
 
-def _beginning(tree: Obj) -> str:
+def _init_progress(tree: Obj) -> str:
     """How far the init containers are, while they are not through."""
     statuses = [
         mapping(item) for item in items(mapping(tree.get("status")).get("initContainerStatuses"))
@@ -77,7 +77,7 @@ def status(tree: Obj, _: datetime) -> str:
     gated = values_at(tree, '.status.conditions[?(@.type=="PodScheduled")].reason')
     if gated == ["SchedulingGated"]:
         reason = "SchedulingGated"
-    reason = _beginning(tree) or _container_state(tree, reason)
+    reason = _init_progress(tree) or _container_state(tree, reason)
     if not values_at(tree, ".metadata.deletionTimestamp"):
         return reason
     if word(tree, ".status.reason") == "NodeLost":
@@ -110,7 +110,7 @@ def _ready(tree: Obj, _: datetime) -> str:
         for sidecar in sidecars
         if values_at(tree, f'.status.initContainerStatuses[?(@.name=="{sidecar}")].ready') == [True]
     ]
-    n_ready = (0 if _beginning(tree) else sum(running)) + len(up)
+    n_ready = (0 if _init_progress(tree) else sum(running)) + len(up)
     return f"{n_ready}/{len(values_at(tree, '.spec.containers[*].name')) + len(sidecars)}"
 
 

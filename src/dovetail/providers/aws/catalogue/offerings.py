@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.cloud.declare import placed, single
+from dovetail.cloud.declare import placement, single
 from dovetail.model.instance import Offering
 from dovetail.model.requirements import Requirement, Requirements
 from dovetail.providers.aws.catalogue.node_labels import (
@@ -126,7 +126,7 @@ def _labels(
 ) -> Requirements:
     """What an offering fixes: where, how, and its partition and reservation, if there are any."""
     partition, stated = more
-    own = placed(zone, capacity_type, zone_id)
+    own = placement(zone, capacity_type, zone_id)
     if partition:
         own &= [single(PLACEMENT_GROUP_PARTITION, partition)]
     return own & stated if stated else own

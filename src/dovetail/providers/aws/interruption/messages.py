@@ -98,16 +98,16 @@ def read_message(body: str) -> Interruption:
     match name:
         case ("aws.ec2", "EC2 Spot Instance Interruption Warning"):
             instance = _decode(envelope.detail, _InstanceDetail)
-            return _of(InterruptionKind.SPOT, instance, sent_at, _after_notice(sent_at))
+            return _interruption(InterruptionKind.SPOT, instance, sent_at, _after_notice(sent_at))
         case ("aws.ec2", "EC2 Instance Rebalance Recommendation"):
             instance = _decode(envelope.detail, _InstanceDetail)
-            return _of(InterruptionKind.REBALANCE, instance, sent_at)
+            return _interruption(InterruptionKind.REBALANCE, instance, sent_at)
         case ("aws.ec2", "EC2 Instance State-change Notification"):
             return _state_change(_decode(envelope.detail, _InstanceDetail), sent_at)
         case ("aws.ec2", "EC2 Capacity Reservation Instance Interruption Warning"):
             instance = _decode(envelope.detail, _InstanceDetail)
             at = _instant(instance.terminated_at) or _after_notice(sent_at)
-            return _of(InterruptionKind.RESERVATION, instance, sent_at, at)
+            return _interruption(InterruptionKind.RESERVATION, instance, sent_at, at)
         case ("aws.health", "AWS Health Event"):
             return _health(_decode(envelope.detail, _HealthDetail), sent_at)
         case _:
@@ -115,7 +115,7 @@ def read_message(body: str) -> Interruption:
             return Interruption(InterruptionKind.NOTHING, sent_at=sent_at, detail=detail)
 
 
-def _of(
+def _interruption(
     kind: InterruptionKind,
     instance: _InstanceDetail,
     sent_at: datetime | None,

@@ -99,14 +99,14 @@ class ClassCatalogue:
     async def types(self, node_class: EC2NodeClass) -> Types:
         """Everything that the class could launch. Raises CallFailedError."""
         types = (await self._resolve(node_class)).types
-        self._left_out |= self.unavailable.everything()
+        self._left_out |= self.unavailable.all_unavailable()
         return types
 
     async def offer_again(self) -> None:
         """Have pools ask for their types again, if those were given out without what may be had
         by now.
         """
-        unavailable = self.unavailable.everything()
+        unavailable = self.unavailable.all_unavailable()
         if not self._left_out <= unavailable:
             self._left_out = unavailable
             self._types_changed()

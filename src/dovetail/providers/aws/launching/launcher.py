@@ -127,7 +127,7 @@ class Launcher:
                     raise
                 return result
             outcome = await self._batches.add(encode(order.request), _Item(marked, order))
-            marked = _still_there(outcome, marked)
+            marked = _current_claim(outcome, marked)
             if isinstance(outcome, Dealt):
                 if outcome.instance is not None:
                     return LaunchResult(outcome.instance, outcome.answer, order, node_class)
@@ -197,7 +197,7 @@ class Launcher:
         return outcomes
 
 
-def _still_there(outcome: FleetOutcome, marked: MarkedClaim) -> MarkedClaim:
+def _current_claim(outcome: FleetOutcome, marked: MarkedClaim) -> MarkedClaim:
     """The claim as it was last seen. Raises CloudError if it is gone."""
     if isinstance(outcome, ClaimGone):
         msg = f"node claim {marked.claim.name} is gone"

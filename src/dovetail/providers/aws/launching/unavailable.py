@@ -46,7 +46,7 @@ class UnavailableOfferings:
         """Subnets that are left out now, by id."""
         return self._current(self._subnets)
 
-    def everything(self) -> frozenset[UnavailableOffering | str]:
+    def all_unavailable(self) -> frozenset[UnavailableOffering | str]:
         """All that is left out now: offerings, and the names of capacity types and subnets."""
         return frozenset({*self.offerings(), *self.capacity_types(), *self.subnets()})
 

@@ -147,7 +147,9 @@ def parse_kubelet(tree: Mapping[str, object] | None, *, has_gate: bool = True) -
             "(--aws-feature-gates NodeClassCEL=true)"
         )
         raise KubeletError(field, message, reason=EXPRESSIONS_DISABLED)
-    return Kubelet(_plain(stated), {field: _expression(field, sources[field]) for field in sources})
+    return Kubelet(
+        _normal_form(stated), {field: _expression(field, sources[field]) for field in sources}
+    )
 
 
 def without_expressions(tree: Mapping[str, object] | None) -> dict[str, object]:
@@ -257,7 +259,7 @@ def _reserved_amounts(kubelet: Kubelet, key: str, variables: Mapping[str, Value]
     return resolved
 
 
-def _plain(tree: Mapping[str, object]) -> dict[str, object]:
+def _normal_form(tree: Mapping[str, object]) -> dict[str, object]:
     """The same with sorted maps, and a number of pods that was written as text as a number."""
     plain = {
         key: dict(sorted(value.items())) if isinstance(value, dict) else value

@@ -59,7 +59,7 @@ def _any_of(*fields: str) -> Rule:
     )
 
 
-def _alone(field: str, *others: str) -> Rule:
+def _exclusive(field: str, *others: str) -> Rule:
     has_field, checks = _has(field), [_has(other) for other in others]
     excluded = " || ".join(_FIELDS[other][0] for other in others)
     return Rule(
@@ -72,15 +72,15 @@ def _alone(field: str, *others: str) -> Rule:
 # ---- selector terms
 
 SUBNET_HAS_SELECTOR: Final = _any_of("tags", "id")
-SUBNET_ID_ALONE: Final = _alone("id", "tags")
+SUBNET_ID_ALONE: Final = _exclusive("id", "tags")
 GROUP_HAS_SELECTOR: Final = _any_of("tags", "id", "name")
-GROUP_ID_ALONE: Final = _alone("id", "tags", "name")
-GROUP_NAME_ALONE: Final = _alone("name", "tags", "id")
+GROUP_ID_ALONE: Final = _exclusive("id", "tags", "name")
+GROUP_NAME_ALONE: Final = _exclusive("name", "tags", "id")
 RESERVATION_HAS_SELECTOR: Final = _any_of("tags", "id", "instanceMatchCriteria")
-RESERVATION_ID_ALONE: Final = _alone("id", "tags", "ownerID", "instanceMatchCriteria")
+RESERVATION_ID_ALONE: Final = _exclusive("id", "tags", "ownerID", "instanceMatchCriteria")
 IMAGE_HAS_SELECTOR: Final = _any_of("tags", "id", "name", "alias", "ssmParameter")
-IMAGE_ID_ALONE: Final = _alone("id", "alias", "tags", "name", "owner", "ssmParameter")
-IMAGE_ALIAS_ALONE: Final = _alone("alias", "id", "tags", "name", "owner", "ssmParameter")
+IMAGE_ID_ALONE: Final = _exclusive("id", "alias", "tags", "name", "owner", "ssmParameter")
+IMAGE_ALIAS_ALONE: Final = _exclusive("alias", "id", "tags", "name", "owner", "ssmParameter")
 NO_EMPTY_SELECTOR_TAGS: Final = Rule(
     cel="self.all(key, key != '' && self[key] != '')",
     message='expected tags with a key and a value; "*" stands for any value',
