@@ -32,7 +32,7 @@ def _about(ref: Ref) -> errors.Details:
     return errors.Details(ref.name, ref.kind.group, ref.kind.plural)
 
 
-def not_found(ref: Ref) -> errors.NotFoundError:
+def not_found_error(ref: Ref) -> errors.NotFoundError:
     """There is no such object."""
     message = f'{resource(ref.kind)} "{ref.name}" not found'
     return errors.NotFoundError(404, "NotFound", message, _about(ref))

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from dovetail import api
-from dovetail.apiserver.refusals import not_found
+from dovetail.apiserver.refusals import not_found_error
 from dovetail.apiserver.table import KindTable, Stored, to_stored
 from dovetail.apiserver.traits import Lists, Traits, from_definitions, of_kind
 from dovetail.apiserver.trees import Obj, encode, part, stamp, text
@@ -85,7 +85,7 @@ class ObjectStore:
         """An object. Raises NotFoundError."""
         result = self.find(ref)
         if result is None:
-            raise not_found(ref)
+            raise not_found_error(ref)
         return result
 
     @contextmanager

@@ -94,7 +94,7 @@ def extensions(name: str = "") -> tuple[api.Extension, ...]:
     return tuple(plugin.extension for plugin in loaded)
 
 
-def made(
+def start_provider(
     plugin: ProviderPlugin[KubeT, msgspec.Struct],
     context: ProviderContext[KubeT],
     settings: msgspec.Struct | None = None,

@@ -110,7 +110,7 @@ class Feed:
         self._listeners.append((listener, names))
         for name, mirror in self._mirrors.items():
             if name != POD.name and (names is None or name in names):
-                for item in tuple(mirror.held.values()):
+                for item in tuple(mirror.objects.values()):
                     self._tell(listener, Present(item))
 
     async def run(self) -> None:

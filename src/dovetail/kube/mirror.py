@@ -89,7 +89,7 @@ class Mirror:
         self._in_sync = asyncio.Event()
 
     @property
-    def held(self) -> Mapping[Key, api.Object]:
+    def objects(self) -> Mapping[Key, api.Object]:
         """Every object by namespace and name, as last known."""
         return MappingProxyType(self._held)
 

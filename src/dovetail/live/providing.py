@@ -149,5 +149,5 @@ async def provide(
         meters=meters,
         kubernetes_version=means.kubernetes_version,
     )
-    async with registry.made(plugin, context, settings) as cloud:
+    async with registry.start_provider(plugin, context, settings) as cloud:
         yield Provided(cloud, (plugin.extension,), voice, meters, plugin.metrics)

@@ -167,7 +167,7 @@ async def _show_page(outside: Outside, replica: Replica) -> AsyncIterator[None]:
     place = ListenAddress(settings.dashboard_port, settings.dashboard_host, "--dashboard-port")
     async with serving(DashboardContent(stream, Asking(lookout, recent).explain), place) as port:
         outside.log.info("showing the cluster", address=f"http://{settings.dashboard_host}:{port}/")
-        async with _kept_up(outside, [Loop("page", stream.run)]):
+        async with _keep_loops(outside, [Loop("page", stream.run)]):
             yield
 
 
@@ -180,12 +180,12 @@ async def _in_the_background(
     limit = outside.settings.memory_limit_bytes
     if limit is not None:
         loops.append(Loop("memory", lambda: watch_memory(limit, outside.timer, outside.log)))
-    async with _kept_up(outside, loops):
+    async with _keep_loops(outside, loops):
         yield
 
 
 @asynccontextmanager
-async def _kept_up(outside: Outside, loops: Iterable[Loop]) -> AsyncIterator[None]:
+async def _keep_loops(outside: Outside, loops: Iterable[Loop]) -> AsyncIterator[None]:
     """Loops that go on for as long as the block lasts."""
     supervisor = _supervisor(outside, loops)
     async with asyncio.TaskGroup() as group:

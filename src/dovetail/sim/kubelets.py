@@ -154,7 +154,7 @@ class Kubelets:
 
     def _node_of(self, pod: api.Pod) -> api.Node | None:
         """The node of ours that the pod is bound to."""
-        node = self._nodes.held.get(("", pod.spec.node_name))
+        node = self._nodes.objects.get(("", pod.spec.node_name))
         return node if isinstance(node, api.Node) and self._is_ours(node) else None
 
     # ---- what is done
@@ -165,7 +165,7 @@ class Kubelets:
         try:
             if task is _Task.POD:
                 return await self._tend_pod(key)
-            node = self._nodes.held.get(key)
+            node = self._nodes.objects.get(key)
             if not isinstance(node, api.Node) or not self._is_ours(node):
                 return None
             if task is _Task.LEASE:
@@ -192,7 +192,7 @@ class Kubelets:
             await self._kube.patch(ref, Patch(untainted, PatchType.JSON))
 
     async def _tend_pod(self, key: Key) -> float | None:
-        pod = self._pods.held.get(key)
+        pod = self._pods.objects.get(key)
         node = self._node_of(pod) if isinstance(pod, api.Pod) else None
         if not isinstance(pod, api.Pod) or node is None:
             return None

@@ -28,7 +28,7 @@ def in_process(cases: Sequence[Case], tell: Tell) -> list[Outcome]:
     outcomes = []
     for number, case in enumerate(cases, 1):
         which = f"{number} of {len(cases)}, " if len(cases) > 1 else ""
-        outcomes.append(run(case, partial(_tell_which, tell, which)))
+        outcomes.append(run(case, partial(_tell_prefixed, tell, which)))
     return outcomes
 
 
@@ -86,7 +86,7 @@ def _ray(address: str, n_workers: int) -> Iterator[ModuleType]:
             **(own if address == LOCAL else {}),
         )
     except (ValueError, RuntimeError, OSError) as error:
-        raise _nobody_there(address, str(error)) from None
+        raise _no_ray_error(address, str(error)) from None
     try:
         yield ray
     finally:
@@ -97,21 +97,21 @@ def _knock(address: str) -> None:
     """See whether anybody is there: Ray itself would try for minutes. Raises InputError."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
-        raise _nobody_there(address, "no host and port")
+        raise _no_ray_error(address, "no host and port")
     try:
         socket.create_connection((host, int(port)), _KNOCKS_FOR).close()
     except OSError as error:
-        raise _nobody_there(address, str(error)) from None
+        raise _no_ray_error(address, str(error)) from None
 
 
-def _nobody_there(address: str, why: str) -> InputError:
+def _no_ray_error(address: str, why: str) -> InputError:
     first = why.partition("\n")[0]
     return InputError(
         f"--ray {address}: no Ray cluster there ({first}); expected HOST:PORT or local"
     )
 
 
-def _tell_which(tell: Tell, which: str, message: str) -> None:
+def _tell_prefixed(tell: Tell, which: str, message: str) -> None:
     tell(which + message)
 
 

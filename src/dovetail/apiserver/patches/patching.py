@@ -125,7 +125,7 @@ def _apply(storage: ObjectStore, ref: Ref, asked: Patch) -> msgspec.Raw:
     traits = storage.traits(ref.kind)
     stored = storage.find(ref)
     if stored is None and asked.subresource:
-        raise refusals.not_found(ref)
+        raise refusals.not_found_error(ref)
     if traits.has_status and not asked.subresource:
         wanted.pop("status", None)
     elif asked.subresource == STATUS:

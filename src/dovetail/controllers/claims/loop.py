@@ -31,7 +31,7 @@ from dovetail.controllers.cache import (
     unreadable_event,
 )
 from dovetail.controllers.claims.context import DriftChecks, NodeHealth, hook_answers, hooks_of
-from dovetail.controllers.claims.routing import ClaimRouter, found_on
+from dovetail.controllers.claims.routing import ClaimRouter, latest_arrival
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.launching.instance_launch import InstanceLaunches
 from dovetail.controllers.workqueue import WorkQueue
@@ -190,7 +190,7 @@ class ClaimLoop:
         if seen is None:
             self._conflicts.forget(name)
             return None
-        pod_change = self._found_change(seen)
+        pod_change = self._initial_change(seen)
         change = self._pod_changes.pop(name, None) or pod_change
         try:
             again = await self._pass(seen, change)
@@ -253,14 +253,14 @@ class ClaimLoop:
         answers = await hook_answers(self._hooks, seen.wire, seen.wire_nodes)
         return msgspec.structs.replace(view, hooks=answers)
 
-    def _found_change(self, seen: _Seen) -> PodChange | None:
+    def _initial_change(self, seen: _Seen) -> PodChange | None:
         """What pods did that were there before us; looked for once."""
         claim = seen.claim
         if claim.uid not in self._unread:
             return None
         self._unread.discard(claim.uid)
         pods = (pod for node in seen.nodes for pod in self._cache.cluster.pods_on(node.name))
-        return found_on(pods, claim.last_pod_event_at)
+        return latest_arrival(pods, claim.last_pod_event_at)
 
     async def _steer(self, seen: _Seen) -> None:
         """Pods are sent to a Node once, before it takes any; whatever comes of that, it goes on."""

@@ -165,7 +165,7 @@ class PodChanges:
         return PodChange(earlier, _pod_at(pod, after, now))
 
 
-def found_on(pods: Iterable[Pod], last: datetime | None) -> PodChange | None:
+def latest_arrival(pods: Iterable[Pod], last: datetime | None) -> PodChange | None:
     """The latest arrival among pods that were there already, unless it is about as old as the last
     that was written down.
     """

@@ -65,7 +65,7 @@ class DisruptedNodes:
         nodes = (self._disrupted_node(name, reason) for name in names)
         return [node for node in nodes if node is not None]
 
-    def left_by_earlier_leader(self, names: Iterable[str]) -> list[DisruptedNode]:
+    def inherited_nodes(self, names: Iterable[str]) -> list[DisruptedNode]:
         """Those of these nodes that an earlier process was taking away, with the reason why."""
         nodes = (self._disrupted_node(name, "") for name in names)
         return [

@@ -112,7 +112,7 @@ class Replacements:
             if (claim_swap := _swap_of(claim)) is not None
         ]
         for swap in sorted(set(swaps), key=lambda swap: swap.since, reverse=True):
-            going = self._disrupted_nodes.left_by_earlier_leader(swap.nodes)
+            going = self._disrupted_nodes.inherited_nodes(swap.nodes)
             if going:
                 self._disrupted_nodes.begin(going, now)
                 self.await_(_disrupt_of(swap, going[0].reason), going)
@@ -168,7 +168,7 @@ class Replacements:
         names = [node.name for node in going]
         verdicts = second_look(self._cache.cluster.snapshot(now), names, disrupt.reason, now)
         if verdicts and not is_late and all(is_passing(verdict) for verdict in verdicts):
-            self._reporter.held_up(going, verdicts)
+            self._reporter.report_delay(going, verdicts)
             return _HELD_UP_SECONDS
         if verdicts:
             self._reporter.report_rejection(disrupt, going, verdicts[0].message)

@@ -77,7 +77,7 @@ class DisruptionReporter:
                 continue
             pool = self._cache.pool(score.node_pool)
             if pool is not None:
-                self._tell_of("NodePool", pool.metadata, APPROVED, message)
+                self._record_event("NodePool", pool.metadata, APPROVED, message)
 
     def report_deletion(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
         """The claims of these nodes were deleted, and draining begins."""
@@ -97,11 +97,11 @@ class DisruptionReporter:
     def report_wait(self, unlaunched: Iterable[str], starting: Iterable[str], reason: str) -> None:
         """These replacements are waited for."""
         for name in unlaunched:
-            self._tell_claim(name, LAUNCHING, f"Launching NodeClaim: {reason}")
+            self._record_claim(name, LAUNCHING, f"Launching NodeClaim: {reason}")
         for name in starting:
-            self._tell_claim(name, WAITING, "Waiting on readiness to continue disruption")
+            self._record_claim(name, WAITING, "Waiting on readiness to continue disruption")
 
-    def held_up(self, going: Sequence[DisruptedNode], blocked: Iterable[Blocked]) -> None:
+    def report_delay(self, going: Sequence[DisruptedNode], blocked: Iterable[Blocked]) -> None:
         """These nodes may not go just now."""
         why = {verdict.node: verdict.message for verdict in blocked}
         for node in going:
@@ -129,14 +129,14 @@ class DisruptionReporter:
     def _tell(self, going: Iterable[DisruptedNode], reason: str, message: str) -> None:
         for node in going:
             for kind, meta in (("Node", node.node.metadata), ("NodeClaim", node.claim.metadata)):
-                self._tell_of(kind, meta, reason, message)
+                self._record_event(kind, meta, reason, message)
 
-    def _tell_claim(self, name: str, reason: str, message: str) -> None:
+    def _record_claim(self, name: str, reason: str, message: str) -> None:
         claim = self._cache.claims.get(name)
         if claim is not None:
-            self._tell_of("NodeClaim", claim.metadata, reason, message)
+            self._record_event("NodeClaim", claim.metadata, reason, message)
 
-    def _tell_of(self, kind: str, meta: api.ObjectMeta, reason: str, message: str) -> None:
+    def _record_event(self, kind: str, meta: api.ObjectMeta, reason: str, message: str) -> None:
         self._dependencies.recorder.tell(Event(kind, meta.name, reason, message, uid=meta.uid))
 
 

@@ -182,7 +182,7 @@ class LeaderCandidate:
     async def _try_once(self) -> _Try:
         began_at = self._timer.elapsed_seconds()
         try:
-            outcome = await self._attempted_on_what_is_there()
+            outcome = await self._attempt_on_known()
         except (ApiError, msgspec.DecodeError) as error:
             self._log.warning("lease could not be renewed or read", problem=str(error))
             return _Try.FAILED
@@ -191,7 +191,7 @@ class LeaderCandidate:
             self._leads_until = began_at + self._terms.renew_seconds
         return outcome
 
-    async def _attempted_on_what_is_there(self) -> _Try:
+    async def _attempt_on_known(self) -> _Try:
         """One attempt; who holds the lease does not read it again first, as long as it stands."""
         try:
             if self.is_leading and self._version:

@@ -153,7 +153,7 @@ class PoolLoop:
         """Everything that is to be said of a pool now, and how well its nodes do."""
         wire_class = self._cache.node_class(node_class_ref(wire.spec.template.spec.node_class_ref))
         node_class = node_class_state(wire_class) if wire_class is not None else None
-        step = readiness(view, node_class).then(validation(self._found_wrong(wire, view)))
+        step = readiness(view, node_class).then(validation(self._problems_of(wire, view)))
         if not view.pool.problems:
             step = step.then(hash_step(view, self._claims_of(view.pool.name), now))
         if self._totals is not None:
@@ -173,7 +173,7 @@ class PoolLoop:
             return health, STAY  # nobody knows of which class to speak
         return health_step(view, health, node_class.generation, now)
 
-    def _found_wrong(self, wire: api.NodePool, view: PoolView) -> tuple[str, ...]:
+    def _problems_of(self, wire: api.NodePool, view: PoolView) -> tuple[str, ...]:
         """What is wrong with the pool; looked for once in each generation, to which annotations
         do not belong.
         """

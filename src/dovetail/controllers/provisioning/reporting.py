@@ -64,7 +64,7 @@ class DecisionReporter:
     def tell(self, snapshot: Snapshot, plan: Plan, now: datetime) -> None:
         """What is done about it: in the log, and in events of pods, nodes and pools."""
         self._log_launches(plan)
-        self._tell_unschedulable(plan)
+        self._report_pending(plan)
         self._report_blocked(plan)
         if plan.n_pods or snapshot.nodes:
             for event in pool_events(snapshot, now):
@@ -102,7 +102,7 @@ class DecisionReporter:
                 dedupe = (str(verdict.reason),)
                 self._tell(msgspec.structs.replace(event, dedupe=dedupe, dedupe_for=told_for))
 
-    def _tell_unschedulable(self, plan: Plan) -> None:
+    def _report_pending(self, plan: Plan) -> None:
         for item in plan.unschedulable:
             pod = self._cache.cluster.pod(item.pod)
             if pod is None:

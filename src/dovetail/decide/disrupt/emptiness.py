@@ -179,10 +179,10 @@ def _within_budgets(
             taken.append(empty)
         else:
             over.append(empty)
-    return taken, list(_held_back(over, budgets, n_taken))
+    return taken, list(_over_budget(over, budgets, n_taken))
 
 
-def _held_back(
+def _over_budget(
     over: Sequence[_Empty], budgets: dict[str, Allowance], n_taken: dict[str, int]
 ) -> Iterator[Blocked]:
     for empty in over:

@@ -145,7 +145,7 @@ class TypeTable:
         """The offerings by their values of a label."""
         if key not in self._row_indices:
             self._row_indices[key] = index_labels(
-                [_held_by_offering(self.types[at], row, key) for at, row in self._rows]
+                [_needs_of_offering(self.types[at], row, key) for at, row in self._rows]
             )
         return self._row_indices[key]
 
@@ -223,7 +223,7 @@ def _requirements_on(kind: InstanceType, key: str) -> tuple[Requirement, ...]:
     return tuple(dict.fromkeys(requirement for requirement in offered if requirement is not None))
 
 
-def _held_by_offering(kind: InstanceType, offering: Offering, key: str) -> tuple[Requirement, ...]:
+def _needs_of_offering(kind: InstanceType, offering: Offering, key: str) -> tuple[Requirement, ...]:
     requirement = offering.requirements.get(key)
     if requirement is None:
         requirement = kind.requirements.get(key)

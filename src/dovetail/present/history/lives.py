@@ -77,7 +77,7 @@ def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def gone_verdict(history: NodeHistory) -> str:
+def end_verdict(history: NodeHistory) -> str:
     """That it is gone, and in a word why."""
     if history.gone is None:
         return ""

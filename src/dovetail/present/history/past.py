@@ -21,7 +21,7 @@ from dovetail.model.snapshot import Decision
 from dovetail.present.answer import answer
 from dovetail.present.explanation import Explanation, Section
 from dovetail.present.history.happenings import Decided, decision_of, history, history_json
-from dovetail.present.history.lives import birth_sections, end_lines, gone_verdict, life_json
+from dovetail.present.history.lives import birth_sections, end_lines, end_verdict, life_json
 from dovetail.present.history.nodes import NodeHistory
 from dovetail.present.history.pods import PodHistory
 from dovetail.present.history.pools import PoolHistory
@@ -194,9 +194,9 @@ def _verdict(meant: Meant, verdict: str, life: _History) -> str:
         return _leaving_text(life, meant) or verdict
     match life:
         case NodeHistory():
-            return gone_verdict(life) or verdict
+            return end_verdict(life) or verdict
         case PodHistory():
-            return _gone_pod(life)
+            return _past_pod(life)
         case PoolHistory():
             gone = life.gone
             since = f" since {decision_of(gone.number, gone.now)}" if gone is not None else ""
@@ -213,7 +213,7 @@ def _leaving_text(life: _History, meant: Meant) -> str:
     return "" if is_news else f"It is being removed. {next(end_lines(life.end))}"
 
 
-def _gone_pod(life: PodHistory) -> str:
+def _past_pod(life: PodHistory) -> str:
     if life.pod is None or life.gone is None:
         return "It is gone."
     since = f"It has been gone since {decision_of(life.gone.number, life.gone.now)}."

@@ -97,17 +97,17 @@ class Workloads:
     def _hear_pod(self, pod: api.Pod) -> None:
         self._tell_owners(pod)
         namespace = pod.metadata.namespace
-        for place, name in self._mirrors[budgets.BUDGET.name].held:
+        for place, name in self._mirrors[budgets.BUDGET.name].objects:
             if place == namespace:
                 self._errands.add((budgets.BUDGET.name, place, name))
-        if pod.spec.node_name and ("", pod.spec.node_name) not in self._mirrors["Node"].held:
+        if pod.spec.node_name and ("", pod.spec.node_name) not in self._mirrors["Node"].objects:
             self._errands.add_after((_ORPHAN, namespace, pod.metadata.name), self._delay_of(pod))
 
     def _hear_node(self, name: str) -> None:
-        for namespace, daemon in self._mirrors[daemons.DAEMON_SET.name].held:
+        for namespace, daemon in self._mirrors[daemons.DAEMON_SET.name].objects:
             self._errands.add((daemons.DAEMON_SET.name, namespace, daemon))
-        if ("", name) not in self._mirrors["Node"].held:
-            for pod in self._mirrors["Pod"].held.values():
+        if ("", name) not in self._mirrors["Node"].objects:
+            for pod in self._mirrors["Pod"].objects.values():
                 if isinstance(pod, api.Pod) and pod.spec.node_name == name:
                     key = (_ORPHAN, pod.metadata.namespace, pod.metadata.name)
                     self._errands.add_after(key, self._delay_of(pod))

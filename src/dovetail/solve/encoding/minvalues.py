@@ -102,7 +102,7 @@ def relaxed_groups(enc: Encoded) -> list[int]:
     return np.flatnonzero(enc.mask_g >= len(enc.origin.enc.masks_me)).tolist()
 
 
-def let_others_in(bins: Bins) -> None:
+def share_nodes(bins: Bins) -> None:
     """Let all pods use what is left of nodes that are bought without their minValues anyway."""
     origin, masks_me = bins.enc.origin, bins.enc.masks_me
     if origin is None or len(np.unique(bins.enc.weight_o)) > 1:

@@ -59,7 +59,7 @@ class Namespaces:
         }
         self._selected: dict[LabelSelector, tuple[str, ...]] = {}
 
-    def meant_by(self, term: PodTerm, own: str) -> tuple[str, ...]:
+    def namespaces_of(self, term: PodTerm, own: str) -> tuple[str, ...]:
         """The namespaces of a term stated by a pod in `own`."""
         if term.namespace_selector is None:
             return tuple(sorted(set(term.namespaces))) or (own,)
@@ -121,7 +121,7 @@ def pod_term(
     selector = narrow(
         term.selector, group.labels, match=term.match_label_keys, mismatch=term.mismatch_label_keys
     )
-    return Term(kind, term.topology_key, selector, namespaces.meant_by(term, group.namespace))
+    return Term(kind, term.topology_key, selector, namespaces.namespaces_of(term, group.namespace))
 
 
 def stated_by(group: Group, namespaces: Namespaces) -> list[Term]:

@@ -44,7 +44,7 @@ class PreferenceBoard:
             self._own.append(np.zeros(size, dtype=np.int64))
             np.add.at(self._match[number], self._slots(number, existing), term.match_n)
 
-    def count_everybody(self) -> None:
+    def count_all(self) -> None:
         """Count the placed pods in their domains; units must wish for one thing each by now."""
         for number, mine in self.held.items():
             unit = self.attempt.units[number]

@@ -33,8 +33,8 @@ def prefer(attempt: Attempt, wishes: Wishes) -> None:
     """Meet as many wishes as can be met at the same price."""
     board = PreferenceBoard(attempt, wishes)
     for number in sorted(board.held):
-        _tell_apart(board, number)
-    board.count_everybody()
+        _separate(board, number)
+    board.count_all()
     looks = _MAX_LOOKS
     for _ in range(_ROUNDS):
         _choose_offers(board)
@@ -46,7 +46,7 @@ def prefer(attempt: Attempt, wishes: Wishes) -> None:
 # ------------------------------------------------------------------ pods that can be swapped
 
 
-def _tell_apart(board: PreferenceBoard, number: int) -> None:
+def _separate(board: PreferenceBoard, number: int) -> None:
     """Make units of those that wish alike, each where it likes to be most."""
     attempt, wishes = board.attempt, board.wishes
     unit = attempt.units[number]

@@ -73,11 +73,11 @@ def _promote_some(attempt: Attempt) -> bool:
             # Where nobody on a node looks at it, its pods fare alike on all nodes of an offer.
             place = node if attempt.units[number].match else -int(bins.offer[node])
             for _ in range(count):
-                moved |= _one_rises(attempt, number, node, (place, stuck))
+                moved |= _promote_one(attempt, number, node, (place, stuck))
     return moved
 
 
-def _one_rises(
+def _promote_one(
     attempt: Attempt, number: int, node: int, known: tuple[int, set[tuple[int, int, int]]]
 ) -> bool:
     """Let a pod of any group of a unit leave a node; those that could not are not tried again."""
@@ -105,7 +105,7 @@ def _rise(attempt: Attempt, number: int, group: int, node: int) -> bool:
             if not place_in_pool(attempt, group, weight, cell):
                 continue
             leave.close_if_empty()
-            if _nobody_minds(attempt, attempt.units[number], group, node):
+            if _is_valid(attempt, attempt.units[number], group, node):
                 return True
             leave.take_back_place(n_before)
     leave.undo()
@@ -184,7 +184,7 @@ def _forget_step(attempt: Attempt, group: int, cell: int) -> None:
             return
 
 
-def _nobody_minds(attempt: Attempt, unit: PodUnit, group: int, node: int) -> bool:
+def _is_valid(attempt: Attempt, unit: PodUnit, group: int, node: int) -> bool:
     """Whether all constraints hold of pods that counted the one that left the node."""
     bins, ties, state = attempt.bins, attempt.enc.ties, attempt.settler.state
     for number in unit.match:

@@ -12,7 +12,7 @@ from dovetail.solve.packing.contents import loads
 from dovetail.solve.packing.units import PodUnit
 from dovetail.solve.zones.first_pods import followers, starters
 from dovetail.solve.zones.late_starters import late_places
-from dovetail.solve.zones.settle import host_minimum, least_held
+from dovetail.solve.zones.settle import host_minimum, least_per_host
 
 
 def is_sound(attempt: Attempt, *, is_in_turn: bool = False) -> bool:
@@ -109,7 +109,7 @@ def _bears_spreads(
     bins, hosts = attempt.bins, attempt.enc.ties.hosts
     return all(
         int(match[term, node]) + (term in unit.match)
-        <= hosts[term].max_skew + least_held(bins, term, match[term])
+        <= hosts[term].max_skew + least_per_host(bins, term, match[term])
         for term in unit.own
         if hosts[term].kind == TermKind.SPREAD
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from dovetail.solve.axes import Float, Int
 from dovetail.solve.encoding.encode import Encoded
-from dovetail.solve.encoding.minvalues import let_others_in, relaxed_groups
+from dovetail.solve.encoding.minvalues import relaxed_groups, share_nodes
 from dovetail.solve.packing.attempt import Attempt, left_of, new_attempt, top_weight
 from dovetail.solve.packing.dear_nodes import pack_dear
 from dovetail.solve.packing.pack import pack, remaining_lots
@@ -30,7 +30,7 @@ def run_attempt(enc: Encoded, offers: Int, values: Values) -> Attempt:
     if first:
         plan_groups(attempt, first)
         attempt.bins.n_kept = attempt.bins.n
-        let_others_in(attempt.bins)
+        share_nodes(attempt.bins)
     plan_groups(attempt, sorted(set(range(len(enc.groups))).difference(first)))
     return attempt
 

@@ -202,10 +202,12 @@ def _is_late(attempt: Attempt, unit: PodUnit) -> bool:
 
 def host_minimum(bins: Bins, number: int, n_hosts: int | None = None) -> int:
     """The least that any node which counts (of the first so many) holds of a host spread's pods."""
-    return least_held(bins, number, bins.match[number, : bins.n if n_hosts is None else n_hosts])
+    return least_per_host(
+        bins, number, bins.match[number, : bins.n if n_hosts is None else n_hosts]
+    )
 
 
-def least_held(bins: Bins, number: int, match_n: npt.NDArray[np.int32]) -> int:
+def least_per_host(bins: Bins, number: int, match_n: npt.NDArray[np.int32]) -> int:
     """The same if the first nodes hold so many each."""
     counts = match_n[counted_hosts(bins, number)[: len(match_n)]]
     enough = max(bins.enc.ties.hosts[number].min_domains, 1)

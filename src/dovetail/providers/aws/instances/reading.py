@@ -75,10 +75,10 @@ class Ec2Instances:
         """The instance as it is now. Raises NodeClaimNotFoundError, CloudError."""
         name = instance_id(provider_id)
         if not name:
-            raise not_found(provider_id)
+            raise not_found_error(provider_id)
         instance = await self._reading.add(_ALL, name)
         if instance.state == TERMINATED or instance.provider_id != provider_id:
-            raise not_found(provider_id)
+            raise not_found_error(provider_id)
         return instance
 
     async def terminate(self, provider_id: str) -> None:
@@ -104,7 +104,7 @@ class Ec2Instances:
         wanted = sorted(set(ids))
         instances = await self._describe([{"Name": "instance-id", "Values": wanted}])
         by_id = {item.id: item for item in instances}
-        return [by_id.get(name) or not_found(name) for name in ids]
+        return [by_id.get(name) or not_found_error(name) for name in ids]
 
     async def _terminate_batch(self, _key: str, ids: Sequence[str]) -> Sequence[bool | CloudError]:
         wanted = sorted(set(ids))
@@ -121,10 +121,10 @@ class Ec2Instances:
             with calling("ec2:TerminateInstances"):
                 await self._ec2.terminate_instances(InstanceIds=list(ids))
         except CallFailedError as error:
-            return not_found(ids[0]) if is_not_found(error) else CloudError(str(error))
+            return not_found_error(ids[0]) if is_not_found(error) else CloudError(str(error))
         return None
 
 
-def not_found(name: str) -> NodeClaimNotFoundError:
+def not_found_error(name: str) -> NodeClaimNotFoundError:
     """There is no such instance."""
     return NodeClaimNotFoundError(f"there is no instance {name}")

@@ -55,7 +55,7 @@ def launch_options(claim: ClaimObject, prices: PriceList) -> LaunchOptions:
         return _options_for(claim, labels.RESERVED, reserved, serving)
     has_min_values = any(need.min_values for need in wanted.values())
     if not has_min_values:
-        serving = without_dear_spot(without_exotic(serving))
+        serving = without_costly_spot(without_exotic(serving))
     for capacity_type in (labels.SPOT, labels.ON_DEMAND):
         options = of_capacity_type(serving, capacity_type)
         if options:
@@ -151,7 +151,7 @@ def _is_exotic(kind: InstanceType) -> bool:
     return any(count is not None and count.values for count in counts)
 
 
-def without_dear_spot(options: Options) -> Options:
+def without_costly_spot(options: Options) -> Options:
     """Without spot offerings that cost more than the cheapest on-demand offering."""
     on_demand = of_capacity_type(options, labels.ON_DEMAND)
     if not on_demand:

@@ -63,19 +63,19 @@ class ClassObjects:
 
     def node_class(self, name: str) -> EC2NodeClass | None:
         """The class of this name."""
-        known = self._classes.held.get(("", name))
+        known = self._classes.objects.get(("", name))
         return known if isinstance(known, EC2NodeClass) else None
 
     def classes(self) -> tuple[EC2NodeClass, ...]:
         """All classes, by name."""
-        by_key = self._classes.held
+        by_key = self._classes.objects
         return tuple(item for _, item in sorted(by_key.items()) if isinstance(item, EC2NodeClass))
 
     def claims(self, class_name: str = "") -> tuple[api.NodeClaim, ...]:
         """The claims of one class, or of all EC2NodeClasses, by name."""
         return tuple(
             item
-            for _, item in sorted(self._claims.held.items())
+            for _, item in sorted(self._claims.objects.items())
             if isinstance(item, api.NodeClaim) and is_of_class(item, class_name)
         )
 
@@ -83,7 +83,7 @@ class ClassObjects:
         """The pools of a class, by name."""
         return tuple(
             item
-            for _, item in sorted(self._pools.held.items())
+            for _, item in sorted(self._pools.objects.items())
             if isinstance(item, api.NodePool)
             and _is_ours(item.spec.template.spec.node_class_ref, class_name)
         )
