@@ -3,7 +3,7 @@
     feed.subscribe(onlooker.hear_pods)      from the start: nobody else knows the limits of pods
     feed.subscribe(onlooker.hear)           every change that a mirror tells, once it is to be told
     onlooker.meet(pods)                     and those that wait already
-    onlooker.decided(plan)                  after each decision
+    onlooker.note_plan(plan)                after each decision
     onlooker.text(snapshot)                 at each scrape, in parts
 
 Switched off (disable-cluster-state-observability), it remembers nothing and shows only what does
