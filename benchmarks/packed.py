@@ -36,7 +36,7 @@ from dovetail.model.requirements import Operator, requirement
 from dovetail.model.snapshot import DisruptionBudget, Snapshot
 from dovetail.model.topology import equality
 from dovetail.sim.fast.claimed import daemon_pods
-from dovetail.sim.reference.policy import provisioning
+from dovetail.sim.reference.policy import provision_plan
 from dovetail.sim.reference.standing import Occupancy
 
 NOW: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -135,7 +135,7 @@ def _filled(snapshot: Snapshot, waves: Iterable[list[Pod]]) -> Snapshot:
             snapshot, pods=(*snapshot.pods, *pods), revision=snapshot.revision + 1
         )
         standing.look(asked, NOW)
-        plan = provisioning(standing, asked, NOW)
+        plan = provision_plan(standing, asked, NOW)
         snapshot = _carried_out(asked, plan, _BEGAN + timedelta(minutes=number))
     return snapshot
 

@@ -15,7 +15,7 @@ def numbered_node(number: int, pool: NodePool, kind: InstanceType) -> Node:
     """A node on demand with a number for its name, in the zones by turns."""
     name = f"standing-{number:04}"
     labels_by_key = {
-        **kind.requirements.settled(),
+        **kind.requirements.single_values(),
         **pool.labels,
         labels.HOSTNAME: name,
         labels.ZONE: ZONES[number % len(ZONES)],

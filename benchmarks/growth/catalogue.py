@@ -39,7 +39,7 @@ def _endless(seed: int) -> Iterator[InstanceType]:
 
 def _variant(kind: InstanceType, round_: int, seed: int) -> InstanceType:
     """The same as another maker builds it; sizes of one family change alike."""
-    settled = kind.requirements.settled()
+    settled = kind.requirements.single_values()
     family = f"{settled[FAMILY]}v{round_}"
     name = f"{family}.{kind.name.partition('.')[2]}"
     chance = seeded(f"variant {family}", seed)

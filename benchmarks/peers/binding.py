@@ -131,7 +131,7 @@ async def _nominate(hands: Hands, plan: Plan, waiting: Iterable[Pod]) -> None:
     pods = {pod.key: pod for pod in waiting}
     steerable = Steerable(pods.values())
     for node, keys in pods_by_node(plan).items():
-        chosen = steerable.chosen(pods[key] for key in keys)
+        chosen = steerable.choose(pods[key] for key in keys)
         await hands.nominate(node, [pod.key for pod in chosen])
 
 

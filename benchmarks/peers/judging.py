@@ -120,7 +120,7 @@ def _labels(claim: PeerClaim, snapshot: Snapshot) -> dict[str, str]:
     kinds = snapshot.instance_types[claim.node_pool]
     kind = next(one for one in kinds if one.name == claim.instance_type)
     return {
-        **kind.requirements.settled(),
+        **kind.requirements.single_values(),
         labels.ZONE: claim.zone,
         labels.CAPACITY_TYPE: claim.capacity_type,
     }

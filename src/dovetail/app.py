@@ -25,7 +25,7 @@ from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked
 from dovetail.present.explanation import Explanation
 from dovetail.present.plan import Timings, buys_spot
-from dovetail.present.table import counted
+from dovetail.present.table import plural
 
 if TYPE_CHECKING:
     from dovetail.api.older.door import ConversionOptions
@@ -103,19 +103,19 @@ def plan_from(request: PlanRequest, *, stdin: BinaryIO, tell: Tell) -> Planned:
         manifests = read(request.sources, stdin, extensions())
         read_at = perf_counter()
         tell("building the snapshot")
-        given = _given(request, manifests)
+        given = _seen_of(request, manifests)
         del manifests  # a large dump takes room that planning could use
         if not request.may_disrupt:
             snapshot = given.snapshot.without_disruption(keeps_replicas=False)
             given = msgspec.structs.replace(given, snapshot=snapshot)
         frozen_at = perf_counter()
-        tell(f"planning for {counted(len(given.snapshot.pods), 'pod')}")
-        plan, solve_seconds = _decided(given)
+        tell(f"planning for {plural(len(given.snapshot.pods), 'pod')}")
+        plan, solve_seconds = _plan_of(given)
     return Planned(
         snapshot=given.snapshot,
         plan=plan,
         now=given.now,
-        staying=_staying(given, plan),
+        staying=_staying_nodes(given, plan),
         frontier=_frontier(given, tell) if request.with_frontier else (),
         timings=Timings(read_at - started_at, frozen_at - read_at, solve_seconds),
         notes=given.notes if buys_spot(plan) else (),
@@ -123,7 +123,7 @@ def plan_from(request: PlanRequest, *, stdin: BinaryIO, tell: Tell) -> Planned:
     )
 
 
-def _decided(given: Seen) -> tuple[Plan, float]:
+def _plan_of(given: Seen) -> tuple[Plan, float]:
     """The plan and how long it took. The solver is loaded only now: bad input needs none."""
     from dovetail.decide import decide
 
@@ -134,21 +134,21 @@ def _decided(given: Seen) -> tuple[Plan, float]:
 
 def _frontier(given: Seen, tell: Tell) -> tuple[FrontierPoint, ...]:
     """Price against number of nodes for the pending pods."""
-    from dovetail.decide.frontier import MOST_PLANS, frontier, sampled
+    from dovetail.decide.frontier import MOST_PLANS, frontier, sample_plans
 
-    found = []
-    for one in sampled(given.snapshot, given.now):
-        found.append(one)
-        tell(f"plan {len(found)} of at most {MOST_PLANS}: {counted(one.n_nodes, 'node')}")
-    return frontier(found)
+    samples = []
+    for sample in sample_plans(given.snapshot, given.now):
+        samples.append(sample)
+        tell(f"plan {len(samples)} of at most {MOST_PLANS}: {plural(sample.n_nodes, 'node')}")
+    return frontier(samples)
 
 
-def _staying(given: Seen, plan: Plan) -> tuple[Blocked, ...]:
+def _staying_nodes(given: Seen, plan: Plan) -> tuple[Blocked, ...]:
     """Why nodes stay, where it was asked which may go."""
-    from dovetail.decide.disrupt.why import staying
+    from dovetail.decide.disrupt.why import staying_nodes
 
     is_asked = bool(given.snapshot.policy.disrupts_for)
-    return staying(given.snapshot, plan, given.now) if is_asked else ()
+    return staying_nodes(given.snapshot, plan, given.now) if is_asked else ()
 
 
 def explained_from(see: Callable[[], Seen], asked: LookupSubject) -> Explained:
@@ -158,8 +158,8 @@ def explained_from(see: Callable[[], Seen], asked: LookupSubject) -> Explained:
 
     with _calm_collector():
         given = see()
-        found = find(asked, given.snapshot)
-        told = answer(found, given.snapshot, _decided(given)[0], given.now)
+        subject = find(asked, given.snapshot)
+        told = answer(subject, given.snapshot, _plan_of(given)[0], given.now)
     return Explained(told, given.notes, given.remarks)
 
 
@@ -181,19 +181,19 @@ def replayed_from(path: str, n_last: int, *, tell: Tell) -> Replay:
     from dovetail.decide import decide
     from dovetail.observe.journal.reader import JournalReader
     from dovetail.observe.journal.records import digest
-    from dovetail.present.replay import Replay, replayed
+    from dovetail.present.replay import Replay, compare
 
     remarks: list[str] = []
     reader = JournalReader(Path(path), remarks.append)
-    found = []
-    for one in reader.last(n_last) if n_last else reader.oldest_first():
-        tell(f"recomputing decision {one.number}")
-        plan = decide(one.snapshot, one.now)
-        found.append(replayed(one, plan, digest(plan.certificate)))
-    if not found:
+    decisions = []
+    for decision in reader.last(n_last) if n_last else reader.oldest_first():
+        tell(f"recomputing decision {decision.number}")
+        plan = decide(decision.snapshot, decision.now)
+        decisions.append(compare(decision, plan, digest(plan.certificate)))
+    if not decisions:
         msg = f"{path}: no decision of this journal can be read"
         raise InputError("; ".join((msg, *remarks)))
-    return Replay(tuple(found), tuple(remarks))
+    return Replay(tuple(decisions), tuple(remarks))
 
 
 def seen_from(request: PlanRequest, *, stdin: BinaryIO) -> Seen:
@@ -202,7 +202,7 @@ def seen_from(request: PlanRequest, *, stdin: BinaryIO) -> Seen:
     from dovetail.kube.manifests import read
 
     with _calm_collector():
-        return _given(request, read(request.sources, stdin, extensions()))
+        return _seen_of(request, read(request.sources, stdin, extensions()))
 
 
 def with_offline_policy(given: Seen, request: PlanRequest) -> Seen:
@@ -219,7 +219,7 @@ def calendar_from(request: PlanRequest, span: timedelta, *, stdin: BinaryIO) -> 
     from dovetail.present.budgets import BudgetCalendar
 
     with _calm_collector():
-        given = _given(request, read(request.sources, stdin, extensions()))
+        given = _seen_of(request, read(request.sources, stdin, extensions()))
         try:
             until = given.now + span
         except OverflowError:
@@ -231,13 +231,13 @@ def calendar_from(request: PlanRequest, span: timedelta, *, stdin: BinaryIO) -> 
 
 def rehearsed_from(rehearsal: Rehearsal, *, stdin: BinaryIO, tell: Tell) -> Rehearsed:
     """Simulate scenarios. `tell` hears what is being done. Raises InputError."""
-    from dovetail.sim.rehearsal import Stage, rehearsed
+    from dovetail.sim.rehearsal import Stage, rehearse
 
     def stage(manifests: Manifests, catalogue: str) -> Stage:
-        given = _given(PlanRequest((), catalogue), manifests)
+        given = _seen_of(PlanRequest((), catalogue), manifests)
         return Stage(given.snapshot, given.remarks, given.notes)
 
-    return rehearsed(rehearsal, stage, stdin=stdin, tell=tell)
+    return rehearse(rehearsal, stage, stdin=stdin, tell=tell)
 
 
 def problems_of(sources: Sequence[str], *, stdin: BinaryIO) -> Checked:
@@ -250,11 +250,11 @@ def problems_of(sources: Sequence[str], *, stdin: BinaryIO) -> Checked:
         manifests, problems = read_all_problems(sources, stdin, extensions())
     return Checked(
         n_objects=len(manifests.manifests) + len(manifests.scenarios),
-        problems=tuple(str(one) for one in problems),
+        problems=tuple(str(problem) for problem in problems),
         remarks=(
             *manifests.all_remarks,
-            *idle_budgets(manifests.placed),
-            *missing_node_classes(manifests.placed),
+            *idle_budgets(manifests.by_origin),
+            *missing_node_classes(manifests.by_origin),
         ),
     )
 
@@ -314,7 +314,7 @@ def _calm_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _given(request: PlanRequest, manifests: Manifests) -> Seen:
+def _seen_of(request: PlanRequest, manifests: Manifests) -> Seen:
     if manifests.scenarios:
         return _scenario(request, manifests)
     from dovetail.clock import SystemClock
@@ -329,13 +329,13 @@ def _given(request: PlanRequest, manifests: Manifests) -> Seen:
         instance_types=_types_of_pool(catalogues, request.catalogue, manifests),
         policy=_offline(request.policy),
     )
-    overlays = [overlay(one) for one in manifests.objects if isinstance(one, api.NodeOverlay)]
+    overlays = [overlay(item) for item in manifests.objects if isinstance(item, api.NodeOverlay)]
     snapshot, conflicts = _overlaid(snapshot, overlays)
     return Seen(
         snapshot=snapshot,
         now=request.now or SystemClock().now(),
-        notes=catalogues.notes(catalogues.used),
-        remarks=(*manifests.remarks, *conflicts, *missing_node_classes(manifests.placed)),
+        notes=catalogues.notes(catalogues.used_names),
+        remarks=(*manifests.remarks, *conflicts, *missing_node_classes(manifests.by_origin)),
     )
 
 
@@ -348,12 +348,12 @@ def _scenario(request: PlanRequest, manifests: Manifests) -> Seen:
         raise InputError(msg)
     scenario = testing.parse(first.content, first.origin.file)
     snapshot = msgspec.structs.replace(
-        scenario.snapshot, policy=_unconfirmed(scenario.snapshot.policy)
+        scenario.snapshot, policy=_without_delay(scenario.snapshot.policy)
     )
     return Seen(snapshot, request.now or scenario.now)
 
 
-def _unconfirmed(policy: Policy) -> Policy:
+def _without_delay(policy: Policy) -> Policy:
     """The policy offline, where nothing is waited for: what could go is taken as confirmed."""
     return msgspec.structs.replace(policy, confirm_after=timedelta(0))
 
@@ -361,7 +361,7 @@ def _unconfirmed(policy: Policy) -> Policy:
 def _offline(policy: Policy) -> Policy:
     """The policy for manifests: whatever could be done is shown, no feature gate forbids it."""
     return msgspec.structs.replace(
-        _unconfirmed(policy),
+        _without_delay(policy),
         disrupts_for=tuple(DisruptionReason),
         replaces_spot_by_spot=True,
         keeps_replicas=True,
@@ -393,5 +393,7 @@ def _overlaid(snapshot: Snapshot, overlays: Sequence[Overlay]) -> tuple[Snapshot
         for pool in snapshot.node_pools
     ]
     by_pool, conflicts = apply_to_pools(pooled, overlays)
-    remarks = tuple(f"NodeOverlay {one.overlay} is left out: {one.message}" for one in conflicts)
+    remarks = tuple(
+        f"NodeOverlay {conflict.overlay} is left out: {conflict.message}" for conflict in conflicts
+    )
     return msgspec.structs.replace(snapshot, instance_types=by_pool), remarks

@@ -68,7 +68,7 @@ class StagedReplica(Replica):
     @property
     def breadth(self) -> float:
         """How many times as much is done at once as on one core."""
-        return self._means().breadth
+        return self._dependencies().breadth
 
 
 class Seen:
@@ -317,7 +317,7 @@ async def playing(
         await stage.time.advance()
         if leads:
             assert await stage.replica.taken_over()
-            tasks += [group.create_task(_running(one)) for one in stage.replica.leading()]
+            tasks += [group.create_task(_running(one)) for one in stage.replica.leader_loops()]
         await stage.time.advance()
         yield stage
         await stage.take_down()

@@ -210,7 +210,7 @@ async def test_every_decision_is_kept_in_the_journal_and_can_be_made_again(tmp_p
         await furnished(stage)
         await stage.time.advance(timedelta(seconds=60))
         async with asyncio.TaskGroup() as group:
-            group.create_task(stage.replica.finished(10))
+            group.create_task(stage.replica.finish(10))
     kept = list(JournalReader(tmp_path / "journal", pytest.fail).oldest_first())
     assert [launch.pods for one in kept for launch in one.plan.launches] == [("default/p1",)]
     for one in kept:
@@ -229,7 +229,7 @@ async def test_a_journal_that_cannot_be_written_is_told_once_and_harms_nobody(
         await stage.time.advance(timedelta(seconds=60))
         assert len(await stage.names(NODE_CLAIM)) == 1
         async with asyncio.TaskGroup() as group:
-            group.create_task(stage.replica.finished(10))
+            group.create_task(stage.replica.finish(10))
     assert len(stage.said("journal cannot be written")) == 1
 
 

@@ -57,7 +57,7 @@ async def test_a_neighbour_that_is_slower_to_tidy_up_costs_money() -> None:
             await both.pass_(minutes=10)
             await both.acting.patch(NODE_POOL, "default", {"spec": {"weight": weight}})
         text = both.shadow.scrape()
-        await both.shadow.replica.finished(1.0)
+        await both.shadow.replica.finish(1.0)
         (told,) = [one for one in both.shadow.said("would act") if one["n_disruptions"]]
         (end,) = both.shadow.said("dry run ended")
     assert both.calls
@@ -80,7 +80,7 @@ async def test_what_its_neighbour_does_is_not_proposed_any_more() -> None:
         await both.acting.pool("default")
         await both.acting.pod("p1", "default")
         await both.pass_(minutes=10)
-        await both.shadow.replica.finished(1.0)
+        await both.shadow.replica.finish(1.0)
         (end,) = both.shadow.said("dry run ended")
         n_told = len(both.shadow.said("would act"))
     assert n_told <= 1

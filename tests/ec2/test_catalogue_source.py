@@ -13,7 +13,7 @@ from dovetail.providers.aws.apis import connect
 from dovetail.providers.aws.calls import CallFailedError
 from dovetail.providers.aws.catalogue.inputs import UnavailableOffering
 from dovetail.providers.aws.catalogue.instance_types import instance_types
-from dovetail.providers.aws.catalogue.machines import packaged, packaged_prices
+from dovetail.providers.aws.catalogue.machines import packaged_prices, packaged_types
 from dovetail.providers.aws.catalogue.offline import offline_inputs
 from dovetail.providers.aws.catalogue.source import CatalogueSource
 from dovetail.providers.aws.settings import AwsSettings
@@ -93,7 +93,7 @@ async def test_the_packaged_table_serves_until_ec2_has_answered(control: Ec2Cont
     """Types and list prices; every zone of the class is taken for one that offers them."""
     async with scene(control) as given:
         known = given.source.inputs()
-        assert known.machines == packaged()
+        assert known.machines == packaged_types()
         types = instance_types(node_class(zones=(A, B)), known, AwsSettings())
         (large,) = [one for one in types if one.name == "m5.large"]
         assert {one.zone for one in large.offerings if one.is_available} == {A, B}
@@ -108,7 +108,7 @@ async def test_a_refresh_brings_types_zones_and_prices(control: Ec2Control) -> N
         assert await given.source.refresh()
         known = given.source.inputs()
     offline = offline_inputs()
-    assert {one.name: one for one in known.machines} == {one.name: one for one in packaged()}
+    assert {one.name: one for one in known.machines} == {one.name: one for one in packaged_types()}
     assert known.zones["m5.large"] == (A, C)
     assert known.zones["m5.xlarge"] == (A, B, C)
     assert known.on_demand_nanousd == packaged_prices() | {"c5.large": 77_000_000}
@@ -131,7 +131,7 @@ async def test_types_and_zones_are_known_once_it_has_begun(control: Ec2Control) 
     control.throttle("DescribeInstanceTypeOfferings", times=None)
     async with scene(control) as given:
         await given.source.begin()
-        assert given.source.inputs().machines == packaged()
+        assert given.source.inputs().machines == packaged_types()
         assert given.source.inputs().zones == {}
         control.clear_faults()
         await given.source.begin()
@@ -183,7 +183,7 @@ async def test_a_failed_call_leaves_what_is_known_and_the_rest_goes_on(control: 
         known = given.source.inputs()
         (report,) = given.reports
     assert "ec2:DescribeInstanceTypes" in report
-    assert known.machines == packaged()
+    assert known.machines == packaged_types()
     assert known.zones == {}
     assert known.knows_spot
 

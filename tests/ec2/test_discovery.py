@@ -10,8 +10,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from dovetail.providers.aws.catalogue import offline as catalogue
-from dovetail.providers.aws.catalogue.machines import packaged as rows
 from dovetail.providers.aws.catalogue.machines import packaged_prices
+from dovetail.providers.aws.catalogue.machines import packaged_types as rows
 from tests.ec2.setting import ZONES, Aws, errors, launched
 
 pytestmark = pytest.mark.xdist_group("ec2")

@@ -107,7 +107,7 @@ class AloofCloud:
         for choice in self._prices.serving(claim):
             if not self._faults.is_sold_out(choice.sold_out, now):
                 name = f"ip-{sum(map(len, self.made.values())) + 1}"
-                made = machines.launched(claim, choice, now=now, delay=timedelta(0))
+                made = machines.new_machine(claim, choice, now=now, delay=timedelta(0))
                 made = msgspec.structs.replace(made, name=name)
                 appears_at = self._time.elapsed_seconds() + _STARTS_SECONDS
                 self.held[made.provider_id] = _Held(made, claim, appears_at)

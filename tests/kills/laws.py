@@ -12,7 +12,7 @@ from dovetail.decide.lifecycle.draining import DISRUPTED
 from dovetail.decide.lifecycle.timing import GARBAGE_PERIOD, ORPHAN_GRACE
 from dovetail.kube.seam import Scope
 from dovetail.model.pod import TERMINAL_PHASES
-from dovetail.providers.kwok.store import recorded
+from dovetail.providers.kwok.store import recorded_machine
 from dovetail.sim import wire
 from dovetail.sim.controller_manager.replicas import REPLICA_SET
 from tests.kills.world import World
@@ -208,7 +208,7 @@ def _orphaned(world: World) -> Iterator[str]:
     machines: dict[str, str] = {}
     for one in world.history:
         meta = one.object.metadata
-        held = recorded(meta.annotations)
+        held = recorded_machine(meta.annotations)
         if isinstance(one.object, api.NodeClaim):
             claims.discard(meta.uid) if one.is_gone else claims.add(meta.uid)
         elif isinstance(one.object, api.Node):

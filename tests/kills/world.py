@@ -33,7 +33,7 @@ from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.plugin import PLUGIN as KWOK_PLUGIN
 from dovetail.providers.kwok.provider import KwokProvider
-from dovetail.providers.kwok.store import recorded
+from dovetail.providers.kwok.store import recorded_machine
 from dovetail.sim.controller_manager.budgets import BUDGET
 from dovetail.sim.controller_manager.replicas import REPLICA_SET
 from dovetail.sim.controller_manager.workloads import Workloads
@@ -144,7 +144,7 @@ class World:
             for kind in (NODE_CLAIM, NODE)
             for raw in (await self.api.list(Scope(kind))).items
         ]
-        records = (recorded(bearer.metadata.annotations) for bearer in bearers)
+        records = (recorded_machine(bearer.metadata.annotations) for bearer in bearers)
         return {one.provider_id: one.claim_uid for one in records if one is not None}
 
     def machines_made(self) -> dict[str, set[tuple[str, datetime]]]:
@@ -153,7 +153,7 @@ class World:
             return self.aloof.made
         made: dict[str, set[tuple[str, datetime]]] = {}
         for happened in self.history:
-            record = recorded(happened.object.metadata.annotations)
+            record = recorded_machine(happened.object.metadata.annotations)
             if record is not None:
                 made.setdefault(record.claim_uid, set()).add((record.name, record.launched_at))
         return made

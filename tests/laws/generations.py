@@ -75,7 +75,7 @@ class Generations:
 
     def _witness(self, snapshot: Snapshot, plan: Plan, _now: datetime, _took: float) -> None:
         self.latest = snapshot
-        self.onlooker.decided(plan)
+        self.onlooker.note_plan(plan)
 
     async def run(self) -> None:
         """Live until cancelled."""

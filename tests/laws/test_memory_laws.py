@@ -20,7 +20,7 @@ from dovetail.model.snapshot import Snapshot
 from dovetail.state import freeze
 from dovetail.state.changes import Catalogued, Change, Observed, Vanished
 from dovetail.state.cluster import Cluster
-from dovetail.state.fleet import to_come
+from dovetail.state.fleet import expected_node
 from dovetail.state.nodes import Joints, NodeReport
 from tests.laws.happenings import history
 from tests.laws.strategies import seeded
@@ -135,7 +135,7 @@ def test_what_was_decided_is_not_decided_again() -> None:
 def _under_way(before: Snapshot, plan: Plan) -> Snapshot:
     """The cluster once the plan is being carried out and nothing has come of it yet."""
     types = before.instance_types
-    ordered = {one.name: to_come(one, types[one.node_pool]) for one in plan.launches}
+    ordered = {one.name: expected_node(one, types[one.node_pool]) for one in plan.launches}
     coming = Joints().nodes(NodeReport({}, ordered, {}, types))
     uids = {pod.key: pod.uid for pod in before.pods}
     placed = [(one.name, one.pods) for one in plan.launches]

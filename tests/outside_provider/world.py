@@ -15,7 +15,7 @@ from dovetail.apiserver import MemoryKube
 from dovetail.cloud import registry
 from dovetail.cloud.plugin import ProviderPlugin
 from dovetail.kube.seam import Deletion, Json, Kube, Patch, Ref, Scope
-from dovetail.live.providing import Means, Provided, provided
+from dovetail.live.providing import Means, Provided, provide
 from dovetail.live.replica import Outside, Replica
 from dovetail.observe.logs import SILENT
 from dovetail.settings.operator import OperatorSettings
@@ -152,7 +152,7 @@ async def living(world: OutsideWorld) -> AsyncIterator[OutsideWorld]:
     """The provider is opened, and the replica leads, for as long as the block lasts."""
     means = Means(world.api, world.time, world.time, SILENT)
     async with (
-        provided(world.plugin, means, world.settings) as opened,
+        provide(world.plugin, means, world.settings) as opened,
         asyncio.TaskGroup() as group,
     ):
         world.replica = _Replica(world.outside, world.api, opened)
@@ -161,7 +161,7 @@ async def living(world: OutsideWorld) -> AsyncIterator[OutsideWorld]:
         tasks += [group.create_task(_run(one.run)) for one in world.replica.background()]
         await world.time.advance()
         assert await world.replica.taken_over()
-        tasks += [group.create_task(_run(one.run)) for one in world.replica.leading()]
+        tasks += [group.create_task(_run(one.run)) for one in world.replica.leader_loops()]
         await world.time.advance()
         yield world
         for task in tasks:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from dovetail.decide import decide
-from dovetail.decide.disrupt.why import staying
+from dovetail.decide.disrupt.why import staying_nodes
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.present.plan import Json, Timings, blocked_json, instant, plan_json
@@ -46,7 +46,7 @@ class Recorder:
         plan = self._policy(snapshot, now)
         shown = _shown(snapshot, plan)
         if self._explains and snapshot.policy.disrupts_for:
-            shown["staying"] = [blocked_json(one) for one in staying(snapshot, plan, now)]
+            shown["staying"] = [blocked_json(one) for one in staying_nodes(snapshot, plan, now)]
         self._decisions.update(_canonical(_without_sentences(shown)))
         self._texts.update(_canonical(shown))
         return plan

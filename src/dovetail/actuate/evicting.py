@@ -52,7 +52,7 @@ async def evict(kube: Writer, action: EvictPod) -> Answered:
     except TooManyRequestsError as error:
         return _not_now(error)
     except ApiError as error:
-        return Answered(_meaning(error), error.status, str(error))
+        return Answered(_answer_of(error), error.status, str(error))
     return Answered(EvictionAnswer.EVICTED)
 
 
@@ -79,7 +79,7 @@ def _not_now(error: TooManyRequestsError) -> Answered:
     return Answered(EvictionAnswer.FAILED, error.status, str(error), after)
 
 
-def _meaning(error: ApiError) -> EvictionAnswer:
+def _answer_of(error: ApiError) -> EvictionAnswer:
     match error:
         case NotFoundError():
             return EvictionAnswer.GONE
@@ -104,10 +104,10 @@ class CostAnnotation(msgspec.Struct, frozen=True):
 
 async def annotate(kube: Kube, word: CostAnnotation) -> msgspec.Raw:
     """Write it on this very pod. Raises ApiError."""
-    said = None if word.cost is None else str(word.cost)
-    annotations: dict[str, Json] = {labels.YIELDS: said}
+    cost = None if word.cost is None else str(word.cost)
+    annotations: dict[str, Json] = {labels.YIELDS: cost}
     if not word.is_owners:
-        annotations[labels.DELETION_COST] = said
+        annotations[labels.DELETION_COST] = cost
     # A uid that differs is refused: the pod was made anew.
     body: dict[str, Json] = {"metadata": {"uid": word.uid, "annotations": annotations}}
     return await kube.patch(pod_ref(word.pod), Patch(body, subresource="status"))

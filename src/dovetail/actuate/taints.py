@@ -31,21 +31,21 @@ from dovetail.state.objects import claim_object, node_object
 async def add_disruption_taint(kube: Kube, node: api.Node) -> Answers:
     """Let no pod come to this very Node any more. Raises ApiError."""
 
-    def fenced(held: NodeObject) -> NodeObject:
-        others = tuple(taint for taint in held.taints if taint.key != DISRUPTED.key)
-        return msgspec.structs.replace(held, taints=(*others, DISRUPTED))
+    def with_taint(item: NodeObject) -> NodeObject:
+        others = tuple(taint for taint in item.taints if taint.key != DISRUPTED.key)
+        return msgspec.structs.replace(item, taints=(*others, DISRUPTED))
 
-    return await _node_changed(kube, node, fenced)
+    return await _change_node(kube, node, with_taint)
 
 
 async def remove_disruption_taint(kube: Kube, node: api.Node) -> Answers:
     """Let pods come to this very Node again. Raises ApiError."""
 
-    def unfenced(held: NodeObject) -> NodeObject:
-        left = tuple(taint for taint in held.taints if taint.key != DISRUPTED.key)
-        return msgspec.structs.replace(held, taints=left)
+    def without_taint(item: NodeObject) -> NodeObject:
+        left = tuple(taint for taint in item.taints if taint.key != DISRUPTED.key)
+        return msgspec.structs.replace(item, taints=left)
 
-    return await _node_changed(kube, node, unfenced)
+    return await _change_node(kube, node, without_taint)
 
 
 async def set_disruption_reason(
@@ -53,29 +53,29 @@ async def set_disruption_reason(
 ) -> Answers:
     """Say on this very claim why its node is taken away. Raises ApiError."""
     change = SetCondition(DISRUPTION_REASON, Status.TRUE, reason)
-    return await _claim_changed(kube, claim, change, now)
+    return await _change_claim(kube, claim, change, now)
 
 
 async def clear_disruption_reason(kube: Kube, claim: api.NodeClaim, now: datetime) -> Answers:
     """Say no more on this very claim that its node is taken away. Raises ApiError."""
-    return await _claim_changed(kube, claim, ClearCondition(DISRUPTION_REASON), now)
+    return await _change_claim(kube, claim, ClearCondition(DISRUPTION_REASON), now)
 
 
-async def _claim_changed(
+async def _change_claim(
     kube: Kube, claim: api.NodeClaim, condition: ConditionChange, now: datetime
 ) -> Answers:
-    async def write(held: api.NodeClaim) -> Answers:
-        after = claim_with(claim_object(held), Step(conditions=(condition,)), now)
-        return await write_claim(kube, held, after)
+    async def write(claim: api.NodeClaim) -> Answers:
+        after = claim_with(claim_object(claim), Step(conditions=(condition,)), now)
+        return await write_claim(kube, claim, after)
 
     return await change(kube, Ref(NODE_CLAIM, claim.metadata.name), claim, write)
 
 
-async def _node_changed(
+async def _change_node(
     kube: Kube, node: api.Node, changed: Callable[[NodeObject], NodeObject]
 ) -> Answers:
-    async def write(held: api.Node) -> Answers:
-        return await write_node(kube, held, changed(node_object(held)))
+    async def write(node: api.Node) -> Answers:
+        return await write_node(kube, node, changed(node_object(node)))
 
     return await change(kube, Ref(NODE, node.metadata.name), node, write)
 
@@ -83,20 +83,20 @@ async def _node_changed(
 async def add_soft_taint(kube: Kube, node: api.Node) -> Answers:
     """Ask pods to keep off this very Node, unless it turns out to be leaving. Raises ApiError."""
 
-    def marked(held: NodeObject) -> NodeObject:
-        is_leaving = any(taint.key == DISRUPTED.key for taint in held.taints)
-        if is_leaving or held.deleting_at is not None or any(map(is_discouraging, held.taints)):
-            return held
-        return msgspec.structs.replace(held, taints=(*held.taints, DISCOURAGED))
+    def with_mark(item: NodeObject) -> NodeObject:
+        is_leaving = any(taint.key == DISRUPTED.key for taint in item.taints)
+        if is_leaving or item.deleting_at is not None or any(map(is_discouraging, item.taints)):
+            return item
+        return msgspec.structs.replace(item, taints=(*item.taints, DISCOURAGED))
 
-    return await _node_changed(kube, node, marked)
+    return await _change_node(kube, node, with_mark)
 
 
 async def remove_soft_taint(kube: Kube, node: api.Node) -> Answers:
     """Ask for that no more. Raises ApiError."""
 
-    def unmarked(held: NodeObject) -> NodeObject:
-        left = tuple(taint for taint in held.taints if not is_discouraging(taint))
-        return msgspec.structs.replace(held, taints=left)
+    def without_mark(item: NodeObject) -> NodeObject:
+        left = tuple(taint for taint in item.taints if not is_discouraging(taint))
+        return msgspec.structs.replace(item, taints=left)
 
-    return await _node_changed(kube, node, unmarked)
+    return await _change_node(kube, node, without_mark)

@@ -39,7 +39,7 @@ from dovetail.api.extension import (
     Extension,
     NodeClass,
     NodeClassStatus,
-    extended,
+    all_kinds,
     find_extended,
 )
 from dovetail.api.karpenter import NodeClaim, NodePool

@@ -58,8 +58,8 @@ def fields(struct: type[Wire]) -> tuple[Field, ...]:
     """The fields of a wire type, in order."""
     hints = typing.get_type_hints(struct, include_extras=True)
     return tuple(
-        Field(one.name, one.encode_name, hint(hints[one.name]), _default(one))
-        for one in msgspec.structs.fields(struct)
+        Field(field.name, field.encode_name, hint(hints[field.name]), _default(field))
+        for field in msgspec.structs.fields(struct)
     )
 
 
@@ -73,9 +73,9 @@ def hint(written: Any) -> Hint:  # noqa: ANN401  type hints have no common type
     """An annotation, taken apart."""
     if typing.get_origin(written) is typing.Annotated:
         inner, *more = typing.get_args(written)
-        facts = next((one for one in more if isinstance(one, Facts)), NO_FACTS)
-        found = hint(inner)
-        return found if facts is NO_FACTS else msgspec.structs.replace(found, facts=facts)
+        facts = next((extra for extra in more if isinstance(extra, Facts)), NO_FACTS)
+        inner_hint = hint(inner)
+        return inner_hint if facts is NO_FACTS else msgspec.structs.replace(inner_hint, facts=facts)
     if isinstance(written, types.UnionType) or typing.get_origin(written) is typing.Union:
         return _union(written)
     origin, arguments = typing.get_origin(written), typing.get_args(written)
@@ -89,7 +89,7 @@ def hint(written: Any) -> Hint:  # noqa: ANN401  type hints have no common type
 
 
 def _union(written: Any) -> Hint:  # noqa: ANN401  as above
-    members = [one for one in typing.get_args(written) if one is not type(None)]
+    members = [member for member in typing.get_args(written) if member is not type(None)]
     return hint(members[0]) if len(members) == 1 else Hint(frozenset(members))
 
 
@@ -101,9 +101,9 @@ def known_keys(of: Hint) -> type[Wire] | None:
 def check(value: Wire, at: str = "") -> Iterator[FieldProblem]:
     """Everything wrong with an object by the facts of its type."""
     for field in fields(type(value)):
-        held = getattr(value, field.attribute)
-        if not field.has_default or held != field.default:
-            yield from _value(held, field.hint, join(at, field.name))
+        own_value = getattr(value, field.attribute)
+        if not field.has_default or own_value != field.default:
+            yield from _value(own_value, field.hint, join(at, field.name))
     for rule in getattr(value, "rules", ()):
         if rule.holds is not None and not rule.holds(value):
             yield FieldProblem(at, rule.message)
@@ -172,10 +172,10 @@ def _list(value: tuple[object, ...], hint: Hint, at: str) -> Iterator[FieldProbl
         yield FieldProblem(at, f"has {len(value)} items; expected at most {most}")
         return
     if hint.item is not None:
-        for index, one in enumerate(value):
-            yield from _value(one, hint.item, f"{at}[{index}]")
-            if hint.facts.is_set and one in value[:index]:
-                yield FieldProblem(f"{at}[{index}]", f"{one!r} is there twice; expected it once")
+        for index, item in enumerate(value):
+            yield from _value(item, hint.item, f"{at}[{index}]")
+            if hint.facts.is_set and item in value[:index]:
+                yield FieldProblem(f"{at}[{index}]", f"{item!r} is there twice; expected it once")
 
 
 def _map(value: dict[str, object], hint: Hint, at: str) -> Iterator[FieldProblem]:

@@ -189,13 +189,13 @@ class PodSpec(Wire, frozen=True):
 def _containers(raw: tuple[RawContainer, ...], field: str) -> tuple[Container, ...]:
     return tuple(
         Container(
-            name=one.name,
-            resources=_part(f"{field}[{at}]", "resources", one.resources, ResourceRequirements)
+            name=part.name,
+            resources=_part(f"{field}[{at}]", "resources", part.resources, ResourceRequirements)
             or ResourceRequirements(),
-            ports=_list(f"{field}[{at}]", "ports", one.ports, ContainerPort),
-            restart_policy=one.restart_policy,
+            ports=_list(f"{field}[{at}]", "ports", part.ports, ContainerPort),
+            restart_policy=part.restart_policy,
         )
-        for at, one in enumerate(raw)
+        for at, part in enumerate(raw)
     )
 
 

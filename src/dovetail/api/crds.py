@@ -88,11 +88,11 @@ def crds(extensions: Iterable[Extension] = ()) -> list[dict[str, Tree]]:
     What providers say of requirements becomes part of the definitions of NodePool and NodeClaim.
     """
     added = tuple(extensions)
-    rules = tuple(rule for one in added for rule in one.requirement_rules)
-    trees = [_definition(one) for one in _DEFINITIONS]
+    rules = tuple(rule for extension in added for rule in extension.requirement_rules)
+    trees = [_definition(definition) for definition in _DEFINITIONS]
     for tree in trees:
         _add_rules(tree, rules)
-    return [*trees, *(_definition(one) for extension in added for one in extension.node_classes)]
+    return [*trees, *(_definition(kind) for extension in added for kind in extension.node_classes)]
 
 
 def render(extensions: Iterable[Extension] = ()) -> str:
@@ -115,51 +115,51 @@ class _PlainDumper(yaml.SafeDumper):
         return True
 
 
-def _definition(said: Definition) -> dict[str, Tree]:
-    kind = said.kind
+def _definition(definition: Definition) -> dict[str, Tree]:
+    kind = definition.kind
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{kind.plural}.{kind.group}"},
         "spec": {
             "group": kind.group,
-            "names": _names(said),
+            "names": _names(definition),
             "scope": "Namespaced" if kind.is_namespaced else "Cluster",
-            "versions": [_version(said)],
+            "versions": [_version(definition)],
         },
     }
 
 
-def _names(said: Definition) -> Tree:
-    kind = said.kind
+def _names(definition: Definition) -> Tree:
+    kind = definition.kind
     names: dict[str, Tree] = {
         "kind": kind.name,
         "listKind": f"{kind.name}List",
         "plural": kind.plural,
         "singular": kind.name.lower(),
-        "categories": [said.category],
+        "categories": [definition.category],
     }
-    return names | ({"shortNames": list(said.short_names)} if said.short_names else {})
+    return names | ({"shortNames": list(definition.short_names)} if definition.short_names else {})
 
 
-def _version(said: Definition) -> Tree:
+def _version(definition: Definition) -> Tree:
     subresources: dict[str, Tree] = {"status": {}}
-    if said.scale is not None:
-        wanted, counted = said.scale
+    if definition.scale is not None:
+        wanted, counted = definition.scale
         subresources["scale"] = {"specReplicasPath": wanted, "statusReplicasPath": counted}
     return {
-        "name": said.kind.version,
+        "name": definition.kind.version,
         "served": True,
         "storage": True,
-        "schema": {"openAPIV3Schema": _schema(said)},
+        "schema": {"openAPIV3Schema": _schema(definition)},
         "subresources": subresources,
-        "additionalPrinterColumns": [one.tree() for one in said.columns],
+        "additionalPrinterColumns": [column.tree() for column in definition.columns],
     }
 
 
-def _schema(said: Definition) -> Schema:
+def _schema(definition: Definition) -> Schema:
     """An object's own fields; what every object has is the API server's to describe."""
-    own = [one for one in fields(said.kind.wire_type) if one.name in {"spec", "status"}]
+    own = [field for field in fields(definition.kind.wire_type) if field.name in {"spec", "status"}]
     properties: dict[str, Tree] = {
         "apiVersion": {"type": "string", "description": "Version of this description."},
         "kind": {"type": "string", "description": "What this object is."},
@@ -167,10 +167,10 @@ def _schema(said: Definition) -> Schema:
     }
     schema: Schema = {
         "type": "object",
-        "description": said.description,
-        "properties": properties | {one.name: of_hint(one.hint) for one in own},
+        "description": definition.description,
+        "properties": properties | {field.name: of_hint(field.hint) for field in own},
     }
-    return schema | ({"required": ["spec"]} if said.needs_spec else {})
+    return schema | ({"required": ["spec"]} if definition.needs_spec else {})
 
 
 def _add_rules(definition: Tree, rules: tuple[Rule, ...]) -> None:

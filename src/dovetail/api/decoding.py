@@ -42,10 +42,10 @@ _decoders: dict[object, msgspec.json.Decoder[Any]] = {}
 
 def decoder(wire_type: type[T]) -> msgspec.json.Decoder[T]:
     """The one decoder of a wire type."""
-    held = _decoders.get(wire_type)
-    if held is None:
-        held = _decoders[wire_type] = msgspec.json.Decoder(wire_type)
-    return held
+    decoder = _decoders.get(wire_type)
+    if decoder is None:
+        decoder = _decoders[wire_type] = msgspec.json.Decoder(wire_type)
+    return decoder
 
 
 def decode(wire_type: type[T], data: bytes | bytearray | memoryview | msgspec.Raw | Tree) -> T:

@@ -27,8 +27,8 @@ class Column(msgspec.Struct, frozen=True):
 
     def tree(self) -> Tree:
         """As a definition says it."""
-        said: dict[str, Tree] = {"name": self.name, "type": self.type, "jsonPath": self.path}
-        return said | ({"priority": 1} if self.is_wide else {})
+        column: dict[str, Tree] = {"name": self.name, "type": self.type, "jsonPath": self.path}
+        return column | ({"priority": 1} if self.is_wide else {})
 
 
 class Definition(msgspec.Struct, frozen=True):
@@ -53,9 +53,9 @@ class Extension(msgspec.Struct, frozen=True):
     older: OlderNodeClasses | None = None
 
 
-def extended(extensions: Iterable[Extension]) -> dict[tuple[str, str], Kind]:
+def all_kinds(extensions: Iterable[Extension]) -> dict[tuple[str, str], Kind]:
     """All kinds that are understood, with those that providers bring."""
-    added = (one.kind for extension in extensions for one in extension.node_classes)
+    added = (definition.kind for extension in extensions for definition in extension.node_classes)
     return KINDS | {(kind.group, kind.name): kind for kind in added}
 
 
@@ -64,7 +64,7 @@ def find_extended(api_version: str, name: str, extensions: Iterable[Extension]) 
     kind = find(api_version, name)
     if kind is not None:
         return kind
-    return find(api_version, name, extended(extensions))
+    return find(api_version, name, all_kinds(extensions))
 
 
 class NodeClassStatus(Wire, frozen=True):

@@ -147,10 +147,10 @@ NO_HOSTNAME_LABEL: Final = Rule(
 # ---- operators and their values
 
 
-def _bound_is_one_number(one: Requirement) -> bool:
-    if one.operator not in _BOUNDS:
+def _bound_is_one_number(requirement: Requirement) -> bool:
+    if requirement.operator not in _BOUNDS:
         return True
-    return len(one.values) == 1 and is_number(one.values[0])
+    return len(requirement.values) == 1 and is_number(requirement.values[0])
 
 
 def is_number(value: str) -> bool:
@@ -161,7 +161,7 @@ def is_number(value: str) -> bool:
 IN_HAS_VALUES: Final = Rule(
     cel="self.operator != 'In' || (has(self.values) && size(self.values) > 0)",
     message="expected at least one value for operator In",
-    holds=lambda one: one.operator != "In" or bool(one.values),
+    holds=lambda need: need.operator != "In" or bool(need.values),
 )
 BOUND_IS_ONE_NUMBER: Final = Rule(
     cel=(
@@ -178,14 +178,14 @@ IN_HAS_MIN_VALUES: Final = Rule(
         "(has(self.values) && size(self.values) >= self.minValues)"
     ),
     message="expected at least minValues values for operator In",
-    holds=lambda one: (
-        one.operator != "In" or one.min_values is None or len(one.values) >= one.min_values
+    holds=lambda need: (
+        need.operator != "In" or need.min_values is None or len(need.values) >= need.min_values
     ),
 )
 NOT_IN_HAS_VALUES: Final = Rule(
     cel="self.operator != 'NotIn' || (has(self.values) && size(self.values) > 0)",
     message="expected at least one value for operator NotIn",
-    holds=lambda one: one.operator != "NotIn" or bool(one.values),
+    holds=lambda need: need.operator != "NotIn" or bool(need.values),
 )
 
 # ---- what may not change

@@ -50,7 +50,7 @@ from dovetail.units import cron
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
 
 
-def _constrained(*rules: Rule) -> Facts:
+def _label_facts(*rules: Rule) -> Facts:
     return about(
         "The label that is constrained.",
         pattern=QUALIFIED_NAME,
@@ -63,12 +63,8 @@ def _constrained(*rules: Rule) -> Facts:
 class Requirement(Wire, frozen=True):
     """A constraint on one label of the nodes."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (
-        IN_HAS_VALUES,
-        BOUND_IS_ONE_NUMBER,
-        IN_HAS_MIN_VALUES,
-    )
-    key: Annotated[str, _constrained(RESTRICTED_KEY, NOT_NODE_POOL, NOT_HOSTNAME)]
+    rules: ClassVar[tuple[Rule, ...]] = (IN_HAS_VALUES, BOUND_IS_ONE_NUMBER, IN_HAS_MIN_VALUES)
+    key: Annotated[str, _label_facts(RESTRICTED_KEY, NOT_NODE_POOL, NOT_HOSTNAME)]
     operator: Annotated[
         str, about("How the label's value is compared with `values`.", enum=OPERATORS)
     ]
@@ -92,7 +88,7 @@ class Requirement(Wire, frozen=True):
 class ClaimRequirement(Requirement, frozen=True):
     """As in a pool, but a claim may name its pool."""
 
-    key: Annotated[str, _constrained(RESTRICTED_KEY, NOT_HOSTNAME)]
+    key: Annotated[str, _label_facts(RESTRICTED_KEY, NOT_HOSTNAME)]
 
 
 class NodeClassReference(Wire, frozen=True):
@@ -282,8 +278,7 @@ class NodePoolSpec(Wire, frozen=True):
         ),
     ] = None
     replicas: Annotated[
-        int | None,
-        about("Keep exactly this many nodes, whatever pods ask for.", minimum=0),
+        int | None, about("Keep exactly this many nodes, whatever pods ask for.", minimum=0)
     ] = None
 
 

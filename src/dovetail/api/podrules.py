@@ -45,9 +45,9 @@ def label_selector_problems(selector: LabelSelector | None, at: str) -> Iterator
     """What is wrong with a label selector."""
     if selector is None:
         return
-    for index, one in enumerate(selector.match_expressions):
+    for index, expression in enumerate(selector.match_expressions):
         where = f"{at}.matchExpressions[{index}]"
-        yield from _expression(one, where, (*_SETS, *_PRESENCE))
+        yield from _expression(expression, where, (*_SETS, *_PRESENCE))
 
 
 def node_selector_problems(selector: NodeSelector | None, at: str) -> Iterator[FieldProblem]:
@@ -62,29 +62,35 @@ def node_selector_problems(selector: NodeSelector | None, at: str) -> Iterator[F
 
 def node_term_problems(term: NodeSelectorTerm, at: str) -> Iterator[FieldProblem]:
     """What is wrong with one alternative of a node selector."""
-    for index, one in enumerate(term.match_expressions):
+    for index, expression in enumerate(term.match_expressions):
         yield from _expression(
-            one, f"{at}.matchExpressions[{index}]", (*_SETS, *_PRESENCE, *_BOUNDS)
+            expression, f"{at}.matchExpressions[{index}]", (*_SETS, *_PRESENCE, *_BOUNDS)
         )
-    for index, one in enumerate(term.match_fields):
+    for index, expression in enumerate(term.match_fields):
         where = f"{at}.matchFields[{index}]"
-        if one.key != _NODE_NAME:
-            yield FieldProblem(f"{where}.key", f"{one.key!r} is unknown; expected {_NODE_NAME}")
-        yield from _expression(one, where, _SETS)
+        if expression.key != _NODE_NAME:
+            yield FieldProblem(
+                f"{where}.key", f"{expression.key!r} is unknown; expected {_NODE_NAME}"
+            )
+        yield from _expression(expression, where, _SETS)
 
 
 def _expression(
-    one: LabelSelectorRequirement | NodeSelectorRequirement, at: str, operators: tuple[str, ...]
+    expression: LabelSelectorRequirement | NodeSelectorRequirement,
+    at: str,
+    operators: tuple[str, ...],
 ) -> Iterator[FieldProblem]:
-    if not one.key:
+    if not expression.key:
         yield FieldProblem(f"{at}.key", "is empty; expected the key of a label")
-    if one.operator not in operators:
+    if expression.operator not in operators:
         known = ", ".join(operators)
         yield FieldProblem(
-            f"{at}.operator", f"{one.operator!r} is unknown; expected one of {known}"
+            f"{at}.operator", f"{expression.operator!r} is unknown; expected one of {known}"
         )
-    elif (expected := _expected_values(one.operator, one.values)) is not None:
-        yield FieldProblem(f"{at}.values", f"expected {expected} for operator {one.operator}")
+    elif (expected := _expected_values(expression.operator, expression.values)) is not None:
+        yield FieldProblem(
+            f"{at}.values", f"expected {expected} for operator {expression.operator}"
+        )
 
 
 def _expected_values(operator: str, values: tuple[str, ...]) -> str | None:
@@ -97,23 +103,23 @@ def _expected_values(operator: str, values: tuple[str, ...]) -> str | None:
     return None if is_bound else "exactly one whole number"
 
 
-def toleration_problems(one: Toleration, at: str) -> Iterator[FieldProblem]:
+def toleration_problems(item: Toleration, at: str) -> Iterator[FieldProblem]:
     """What is wrong with a toleration."""
-    operator = one.operator or "Equal"
+    operator = item.operator or "Equal"
     if operator not in _TOLERATION_OPERATORS:
         known = ", ".join(_TOLERATION_OPERATORS)
         yield FieldProblem(
-            f"{at}.operator", f"{one.operator!r} is unknown; expected one of {known}"
+            f"{at}.operator", f"{item.operator!r} is unknown; expected one of {known}"
         )
-    elif not one.key and operator != "Exists":
+    elif not item.key and operator != "Exists":
         yield FieldProblem(f"{at}.operator", "expected Exists where there is no key")
-    elif operator == "Exists" and one.value:
+    elif operator == "Exists" and item.value:
         yield FieldProblem(f"{at}.value", "expected no value for operator Exists")
-    elif operator in _BOUNDS and not _INTEGER.fullmatch(one.value):
+    elif operator in _BOUNDS and not _INTEGER.fullmatch(item.value):
         yield FieldProblem(
-            f"{at}.value", f"{one.value!r} is no number; expected one for operator {operator}"
+            f"{at}.value", f"{item.value!r} is no number; expected one for operator {operator}"
         )
-    yield from effect_problems(one.effect, f"{at}.effect", may_be_empty=True)
+    yield from effect_problems(item.effect, f"{at}.effect", may_be_empty=True)
 
 
 def effect_problems(effect: str, at: str, *, may_be_empty: bool = False) -> Iterator[FieldProblem]:
@@ -179,10 +185,10 @@ def _node_affinity(affinity: NodeAffinity, at: str) -> Iterator[FieldProblem]:
         affinity.required_during_scheduling_ignored_during_execution, f"{at}.{_REQUIRED}"
     )
     preferred = affinity.preferred_during_scheduling_ignored_during_execution
-    for index, one in enumerate(preferred):
+    for index, term in enumerate(preferred):
         where = f"{at}.{_PREFERRED}[{index}]"
-        yield from _weight(one.weight, f"{where}.weight")
-        yield from node_term_problems(one.preference, f"{where}.preference")
+        yield from _weight(term.weight, f"{where}.weight")
+        yield from node_term_problems(term.preference, f"{where}.preference")
 
 
 def _pod_affinity(affinity: PodAffinity, at: str) -> Iterator[FieldProblem]:
@@ -190,10 +196,10 @@ def _pod_affinity(affinity: PodAffinity, at: str) -> Iterator[FieldProblem]:
     for index, term in enumerate(required):
         yield from _pod_term(term, f"{at}.{_REQUIRED}[{index}]")
     preferred = affinity.preferred_during_scheduling_ignored_during_execution
-    for index, one in enumerate(preferred):
+    for index, weighted in enumerate(preferred):
         where = f"{at}.{_PREFERRED}[{index}]"
-        yield from _weight(one.weight, f"{where}.weight")
-        yield from _pod_term(one.pod_affinity_term, f"{where}.podAffinityTerm")
+        yield from _weight(weighted.weight, f"{where}.weight")
+        yield from _pod_term(weighted.pod_affinity_term, f"{where}.podAffinityTerm")
 
 
 def _pod_term(term: PodAffinityTerm, at: str) -> Iterator[FieldProblem]:
@@ -210,39 +216,39 @@ def _weight(weight: int, at: str) -> Iterator[FieldProblem]:
 
 def _spread(constraints: tuple[TopologySpreadConstraint, ...], at: str) -> Iterator[FieldProblem]:
     seen: set[tuple[str, str]] = set()
-    for index, one in enumerate(constraints):
+    for index, constraint in enumerate(constraints):
         where = f"{at}[{index}]"
-        yield from _spread_one(one, where)
-        if (one.topology_key, one.when_unsatisfiable) in seen:
+        yield from _spread_one(constraint, where)
+        if (constraint.topology_key, constraint.when_unsatisfiable) in seen:
             yield FieldProblem(
                 where, "is there twice; expected each topologyKey and whenUnsatisfiable once"
             )
-        seen.add((one.topology_key, one.when_unsatisfiable))
+        seen.add((constraint.topology_key, constraint.when_unsatisfiable))
 
 
-def _spread_one(one: TopologySpreadConstraint, at: str) -> Iterator[FieldProblem]:
-    if one.max_skew < 1:
-        yield FieldProblem(f"{at}.maxSkew", f"{one.max_skew} is too small; expected at least 1")
-    if not one.topology_key:
+def _spread_one(spread: TopologySpreadConstraint, at: str) -> Iterator[FieldProblem]:
+    if spread.max_skew < 1:
+        yield FieldProblem(f"{at}.maxSkew", f"{spread.max_skew} is too small; expected at least 1")
+    if not spread.topology_key:
         yield FieldProblem(f"{at}.topologyKey", "is empty; expected the key of a node label")
-    if one.when_unsatisfiable not in _WHEN_UNSATISFIABLE:
-        yield _unknown(f"{at}.whenUnsatisfiable", one.when_unsatisfiable, _WHEN_UNSATISFIABLE)
-    yield from _min_domains(one, f"{at}.minDomains")
+    if spread.when_unsatisfiable not in _WHEN_UNSATISFIABLE:
+        yield _unknown(f"{at}.whenUnsatisfiable", spread.when_unsatisfiable, _WHEN_UNSATISFIABLE)
+    yield from _min_domains(spread, f"{at}.minDomains")
     for name, policy in (
-        ("nodeAffinityPolicy", one.node_affinity_policy),
-        ("nodeTaintsPolicy", one.node_taints_policy),
+        ("nodeAffinityPolicy", spread.node_affinity_policy),
+        ("nodeTaintsPolicy", spread.node_taints_policy),
     ):
         if policy not in _POLICIES:
             yield _unknown(f"{at}.{name}", policy, _POLICIES)
-    yield from label_selector_problems(one.label_selector, f"{at}.labelSelector")
+    yield from label_selector_problems(spread.label_selector, f"{at}.labelSelector")
 
 
-def _min_domains(one: TopologySpreadConstraint, at: str) -> Iterator[FieldProblem]:
-    if one.min_domains is None:
+def _min_domains(spread: TopologySpreadConstraint, at: str) -> Iterator[FieldProblem]:
+    if spread.min_domains is None:
         return
-    if one.min_domains < 1:
-        yield FieldProblem(at, f"{one.min_domains} is too small; expected at least 1")
-    elif one.when_unsatisfiable != "DoNotSchedule":
+    if spread.min_domains < 1:
+        yield FieldProblem(at, f"{spread.min_domains} is too small; expected at least 1")
+    elif spread.when_unsatisfiable != "DoNotSchedule":
         yield FieldProblem(at, "expected only beside whenUnsatisfiable: DoNotSchedule")
 
 

@@ -42,7 +42,7 @@ def pool_problems(pool: NodePool) -> Iterator[FieldProblem]:
     template = pool.spec.template
     yield from label_problems(template.metadata.labels, "spec.template.metadata.labels")
     for key in sorted(template.metadata.labels):
-        yield from _restricted(key, f"spec.template.metadata.labels.{key}")
+        yield from _restricted_label(key, f"spec.template.metadata.labels.{key}")
     yield from _taints(template.spec.taints, template.spec.startup_taints, _TEMPLATE)
     yield from _requirements(template.spec.requirements, f"{_TEMPLATE}.requirements")
     yield from _spans(template.spec, _TEMPLATE)
@@ -52,12 +52,12 @@ def pool_problems(pool: NodePool) -> Iterator[FieldProblem]:
 
 
 def knob_problems(
-    said: Mapping[str, str], at: str, readings: Mapping[str, Callable[[str], object]]
+    annotations: Mapping[str, str], at: str, readings: Mapping[str, Callable[[str], object]]
 ) -> Iterator[FieldProblem]:
     """What is wrong with annotations that set a pool's evictions or price per node."""
     for key, read in readings.items():
-        if key in said:
-            yield from _readable(read, said[key], f"{at}.{key}")
+        if key in annotations:
+            yield from _readable(read, annotations[key], f"{at}.{key}")
 
 
 def claim_problems(claim: NodeClaim) -> Iterator[FieldProblem]:
@@ -114,7 +114,7 @@ def is_label_value(value: str) -> bool:
     return len(value) <= _LONGEST_NAME and bool(_VALUE.fullmatch(value))
 
 
-def _restricted(key: str, at: str) -> Iterator[FieldProblem]:
+def _restricted_label(key: str, at: str) -> Iterator[FieldProblem]:
     if labels.is_restricted(labels.normalize(key)):
         yield FieldProblem(at, f"{key} is set by the autoscaler; expected another label")
 
@@ -144,24 +144,24 @@ def _taints(
 
 
 def _requirements(requirements: tuple[Requirement, ...], at: str) -> Iterator[FieldProblem]:
-    for index, one in enumerate(requirements):
+    for index, requirement in enumerate(requirements):
         where = f"{at}[{index}]"
-        if not is_label_key(one.key):
+        if not is_label_key(requirement.key):
             yield FieldProblem(
-                f"{where}.key", f"{one.key!r} is no label key; expected {A_QUALIFIED_NAME}"
+                f"{where}.key", f"{requirement.key!r} is no label key; expected {A_QUALIFIED_NAME}"
             )
-        yield from _restricted(one.key, f"{where}.key")
-        yield from _capacity_types(one, f"{where}.values")
+        yield from _restricted_label(requirement.key, f"{where}.key")
+        yield from _capacity_types(requirement, f"{where}.values")
 
 
-def _capacity_types(one: Requirement, at: str) -> Iterator[FieldProblem]:
-    if labels.normalize(one.key) != labels.CAPACITY_TYPE or one.operator != "In":
+def _capacity_types(need: Requirement, at: str) -> Iterator[FieldProblem]:
+    if labels.normalize(need.key) != labels.CAPACITY_TYPE or need.operator != "In":
         return
-    n_known = sum(value in labels.CAPACITY_TYPES for value in one.values)
-    if n_known < max(1, one.min_values or 1):
+    n_known = sum(value in labels.CAPACITY_TYPES for value in need.values)
+    if n_known < max(1, need.min_values or 1):
         known = ", ".join(sorted(labels.CAPACITY_TYPES))
         yield FieldProblem(
-            at, f"expected at least {max(1, one.min_values or 1)} of the capacity types {known}"
+            at, f"expected at least {max(1, need.min_values or 1)} of the capacity types {known}"
         )
 
 

@@ -23,9 +23,9 @@ def of_struct(struct: type[Wire]) -> Schema:
     known = fields(struct)
     described: Schema = {"type": "object"}
     if known:
-        described["properties"] = {one.name: of_hint(one.hint) for one in known}
+        described["properties"] = {field.name: of_hint(field.hint) for field in known}
     required: list[Tree] = [
-        one.name for one in known if one.hint.facts.is_required or not one.has_default
+        field.name for field in known if field.hint.facts.is_required or not field.has_default
     ]
     if required:
         described["required"] = required
@@ -61,10 +61,7 @@ def _bare(hint: Hint) -> Schema:
 
 
 def _int_or_string() -> Schema:
-    return {
-        "anyOf": [{"type": "integer"}, {"type": "string"}],
-        "x-kubernetes-int-or-string": True,
-    }
+    return {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
 
 
 def _scalar(base: object) -> Schema:
@@ -81,7 +78,7 @@ def _scalar(base: object) -> Schema:
 
 
 def _facts(facts: Facts) -> Schema:
-    said: dict[str, Tree] = {
+    keywords: dict[str, Tree] = {
         "description": facts.description or None,
         "pattern": facts.pattern or None,
         "enum": list(facts.enum) or None,
@@ -93,7 +90,7 @@ def _facts(facts: Facts) -> Schema:
         "maxProperties": facts.max_properties,
         "format": facts.format or None,
     }
-    described: Schema = {name: value for name, value in said.items() if value is not None}
+    described: Schema = {name: value for name, value in keywords.items() if value is not None}
     if facts.has_default:
         described["default"] = facts.default
     if facts.is_set:
@@ -110,4 +107,4 @@ def _rules(rules: tuple[Rule, ...]) -> Schema:
 
 def validations(rules: Iterable[Rule]) -> list[Tree]:
     """Rules as a schema states them."""
-    return [{"rule": one.cel, "message": one.message} for one in rules]
+    return [{"rule": rule.cel, "message": rule.message} for rule in rules]

@@ -98,12 +98,12 @@ def _spec(spec: PodSpec, at: str) -> Iterator[FieldProblem]:
     content = spec.content()
     if content in _sound:
         return
-    found = list(_spec_problems(spec, at))
-    if not found:
+    faults = list(_spec_problems(spec, at))
+    if not faults:
         if len(_sound) >= _MOST_REMEMBERED:
             _sound.clear()
         _sound.add(content)
-    yield from found
+    yield from faults
 
 
 def _spec_problems(spec: PodSpec, at: str) -> Iterator[FieldProblem]:
@@ -216,20 +216,20 @@ def problems(value: Object, extensions: Sequence[Extension] = ()) -> list[FieldP
     `extensions` are what providers add: rules for their node classes, and for requirements.
     """
     kind = find_extended(value.api_version, value.kind, extensions)
-    found = [*_identity(value, kind), *_by_schema(value), *requirement_problems(value, extensions)]
-    seen = {problem.field for problem in found}
+    faults = [*_identity(value, kind), *_by_schema(value), *requirement_problems(value, extensions)]
+    seen = {problem.field for problem in faults}
     try:
         # A field that is wrong by its schema already would only be told off twice.
         beyond = _beyond_schema(value, kind)
-        found.extend(problem for problem in beyond if problem.field not in seen)
+        faults.extend(problem for problem in beyond if problem.field not in seen)
     except DecodeError as error:
-        found.append(error.problem)
-    return found
+        faults.append(error.problem)
+    return faults
 
 
 def requirement_problems(value: Object, extensions: Iterable[Extension]) -> Iterator[FieldProblem]:
     """What is wrong with the keys of requirements by the rules of providers."""
-    rules = [rule for one in extensions for rule in one.requirement_rules]
+    rules = [rule for extension in extensions for rule in extension.requirement_rules]
     match value:
         case NodePool():
             at, requirements = "spec.template.spec", value.spec.template.spec.requirements
@@ -237,9 +237,9 @@ def requirement_problems(value: Object, extensions: Iterable[Extension]) -> Iter
             at, requirements = "spec", value.spec.requirements
         case _:
             return
-    for index, one in enumerate(requirements):
+    for index, requirement in enumerate(requirements):
         for rule in rules:
-            if rule.holds is not None and not rule.holds(one.key):
+            if rule.holds is not None and not rule.holds(requirement.key):
                 yield FieldProblem(f"{at}.requirements[{index}].key", rule.message)
 
 

@@ -17,7 +17,7 @@ from dovetail.apiserver.patches.ownership import UPDATE, Owner, Stamp
 from dovetail.apiserver.storage import ObjectStore
 from dovetail.apiserver.table import Stored
 from dovetail.apiserver.traits import Traits
-from dovetail.apiserver.trees import Obj, decoded, encoded, items, mapping, part, put, text
+from dovetail.apiserver.trees import Obj, decode, encode, items, mapping, part, put, text
 from dovetail.kube.seam import Body, Json, Ref
 
 _EMPTY: Final[tuple[Json, ...]] = ([], {}, "")
@@ -70,7 +70,7 @@ def create(
 def readable(body: Body) -> Obj:
     """A tree of the server's own; what is null is absent."""
     try:
-        return mapping(without_nulls(decoded(encoded(body))))
+        return mapping(without_nulls(decode(encode(body))))
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
         msg = f"the object provided is unrecognized: {error}"
         raise refusals.bad_request(msg) from None
@@ -79,9 +79,9 @@ def readable(body: Body) -> Obj:
 def check_identity(kind: api.Kind, tree: Obj) -> None:
     """An object says what it is, or nothing at all, and then it is what was asked for."""
     for field, wanted in (("apiVersion", kind.api_version), ("kind", kind.name)):
-        said = tree.get(field, wanted)
-        if said != wanted:
-            msg = f"the {field} in the data ({said}) does not match the expected one ({wanted})"
+        stated = tree.get(field, wanted)
+        if stated != wanted:
+            msg = f"the {field} in the data ({stated}) does not match the expected one ({wanted})"
             raise refusals.bad_request(msg)
 
 
@@ -96,9 +96,9 @@ def check_says_kind(tree: Obj) -> None:
 def _name_object(storage: ObjectStore, kind: api.Kind, tree: Obj, namespace: str) -> Ref:
     check_identity(kind, tree)
     metadata = part(tree, "metadata")
-    said = text(metadata, "namespace")
-    place = (namespace or said) if kind.is_namespaced else ""
-    if said and said != place:
+    stated = text(metadata, "namespace")
+    place = (namespace or stated) if kind.is_namespaced else ""
+    if stated and stated != place:
         msg = "the namespace of the provided object does not match the one sent on the request"
         raise refusals.bad_request(msg)
     if kind.is_namespaced and not place:
@@ -121,7 +121,7 @@ def _check_namespace(storage: ObjectStore, ref: Ref) -> None:
     home = storage.get(Ref(NAMESPACE, ref.namespace))
     if home.is_going:
         why = f"unable to create new content in namespace {ref.namespace} because it is being"
-        raise refusals.forbidden(ref, f"{why} terminated")
+        raise refusals.forbidden_error(ref, f"{why} terminated")
 
 
 def _prepare(storage: ObjectStore, ref: Ref, tree: Obj) -> None:
@@ -169,6 +169,6 @@ def _tidy_status(tree: Obj, traits: Traits) -> None:
 
 
 def _drop(tree: Obj, field: str, empty: tuple[Json, ...]) -> None:
-    held = mapping(tree.get(field))
-    for key in [key for key, value in held.items() if value in empty]:
-        del held[key]
+    part = mapping(tree.get(field))
+    for key in [key for key, value in part.items() if value in empty]:
+        del part[key]

@@ -16,7 +16,7 @@ from dovetail.apiserver.trees import (
     Obj,
     at,
     condition,
-    encoded,
+    encode,
     mapping,
     number,
     part,
@@ -59,7 +59,7 @@ def bind(storage: ObjectStore, binding: Obj, namespace: str) -> msgspec.Raw:
             part(tree, "metadata", field).update(added)
     set_condition(tree, {"type": "PodScheduled", "status": "True"}, storage.now())
     storage.write(ref, tree)
-    return encoded(_SUCCESS)
+    return encode(_SUCCESS)
 
 
 def _obstacle(ref: Ref, pod: Obj) -> str:
@@ -109,14 +109,14 @@ def evict(storage: ObjectStore, ref: Ref, how: Deletion) -> None:
 
 
 def _ask_budget(storage: ObjectStore, ref: Ref, stored: Stored, pod: Obj) -> None:
-    found = [
+    budgets = [
         (ref_of(BUDGET, key), tree)
         for key, item in storage.table(BUDGET).items(f"{ref.namespace}/")
         if selects(at(tree := item.tree(), "spec", "selector"), stored.labels)
     ]
-    if len(found) > 1:
+    if len(budgets) > 1:
         raise refusals.server_error(_SEVERAL)
-    for budget_ref, budget in found:
+    for budget_ref, budget in budgets:
         if condition(pod, "Ready").get("status") == "True" or not _lets_unready_go(budget):
             _count_down(storage, budget_ref, budget, ref.name)
 
@@ -136,9 +136,9 @@ def _count_down(storage: ObjectStore, ref: Ref, budget: Obj, pod_name: str) -> N
         message = f"The disruption budget {ref.name} is still being processed by the server."
         raise refusals.over_budget(_REFUSAL, message, 10)
     if allowed < 0:
-        raise refusals.forbidden(ref, "pdb disruptions allowed is negative")
+        raise refusals.forbidden_error(ref, "pdb disruptions allowed is negative")
     if len(mapping(status.get("disruptedPods"))) > _MOST_DISRUPTED:
-        raise refusals.forbidden(ref, "DisruptedPods map too big")
+        raise refusals.forbidden_error(ref, "DisruptedPods map too big")
     if allowed == 0:
         raise refusals.over_budget(_REFUSAL, _why_none(ref, budget))
     status["disruptionsAllowed"] = allowed - 1

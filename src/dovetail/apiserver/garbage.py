@@ -30,7 +30,7 @@ class _Kin(msgspec.Struct, frozen=True):
 def collect(storage: ObjectStore) -> int:
     """Do what is to be done now, and return how many changes it took; 0 means all is tidy."""
     before = storage.version
-    kin = _kin(storage)
+    kin = _kin_of(storage)
     for ref, stored in kin.going:
         _finish(storage, kin, ref, stored)
     for ref, stored in kin.owned:
@@ -41,7 +41,7 @@ def collect(storage: ObjectStore) -> int:
     return storage.version - before
 
 
-def _kin(storage: ObjectStore) -> _Kin:
+def _kin_of(storage: ObjectStore) -> _Kin:
     kin = _Kin({}, {}, [], [])
     for kind, table in storage.tables():
         for key, stored in table.items():

@@ -13,8 +13,8 @@ import msgspec
 from dovetail.apiserver import refusals
 from dovetail.apiserver.selectors import Selector, of_scope, prefix_of
 from dovetail.apiserver.storage import ObjectStore
-from dovetail.apiserver.table import KindTable, Logged, stamped
-from dovetail.apiserver.trees import Obj, encoded
+from dovetail.apiserver.table import KindTable, Logged, with_version
+from dovetail.apiserver.trees import Obj, encode
 from dovetail.kube.seam import Page, Scope, WatchEvent, WatchEventType
 
 _ANY_VERSION: Final = ("", "0")
@@ -39,10 +39,8 @@ def page(storage: ObjectStore, scope: Scope, limit: int, token: str) -> Page:
     where = _read_token(token) if token else _Token(storage.version, "")
     if where.version < table.oldest:
         raise refusals.expired_token()
-    found = table.at(where.version, prefix, where.after)
-    meant = (
-        found if selector == Selector() else (pair for pair in found if selector.matches(pair[1]))
-    )
+    rows = table.at(where.version, prefix, where.after)
+    meant = rows if selector == Selector() else (pair for pair in rows if selector.matches(pair[1]))
     shown = list(islice(meant, limit)) if limit > 0 else list(meant)
     has_more = limit > 0 and next(meant, None) is not None
     return Page(
@@ -85,7 +83,7 @@ def _version(since: str, table: KindTable) -> int:
         msg = f"resourceVersion: Invalid value: {since!r}: expected a number"
         raise refusals.bad_request(msg)
     if int(since) < table.oldest:
-        raise refusals.gone(int(since), table.oldest)
+        raise refusals.gone_error(int(since), table.oldest)
     return int(since)
 
 
@@ -116,14 +114,14 @@ class _Watcher:
             logged = table.after(place)
             if logged is not None:
                 place += 1
-                change = self._seen(logged)
+                change = self._event_of(logged)
                 if change is not None:
                     yield change
             elif self._n_bookmarks < table.n_bookmarks:
                 self._n_bookmarks = table.n_bookmarks
                 yield self.bookmark(self._storage.version, {})
             else:
-                await table.changed()
+                await table.wait_for_change()
 
     def bookmark(self, version: int, more: Obj) -> WatchEvent:
         """Says that everything up to a version has been told."""
@@ -133,18 +131,20 @@ class _Watcher:
             "apiVersion": self._kind.api_version,
             "metadata": {"resourceVersion": told, **more},
         }
-        return WatchEvent(WatchEventType.BOOKMARK, encoded(tree), told)
+        return WatchEvent(WatchEventType.BOOKMARK, encode(tree), told)
 
-    def _seen(self, one: Logged) -> WatchEvent | None:
+    def _event_of(self, logged: Logged) -> WatchEvent | None:
         """A change as this watch sees it: what comes into its scope is new, what leaves is gone."""
-        if not one.key.startswith(self._prefix):
+        if not logged.key.startswith(self._prefix):
             return None
         matches = self._selector.matches
-        version = str(one.version)
-        was_there = one.before is not None and matches(one.before)
-        if one.after is not None and matches(one.after):
+        version = str(logged.version)
+        was_there = logged.before is not None and matches(logged.before)
+        if logged.after is not None and matches(logged.after):
             kind = WatchEventType.MODIFIED if was_there else WatchEventType.ADDED
-            return WatchEvent(kind, one.after.raw, version)
-        if one.before is not None and was_there:
-            return WatchEvent(WatchEventType.DELETED, stamped(one.before, one.version), version)
+            return WatchEvent(kind, logged.after.raw, version)
+        if logged.before is not None and was_there:
+            return WatchEvent(
+                WatchEventType.DELETED, with_version(logged.before, logged.version), version
+            )
         return None

@@ -32,7 +32,7 @@ def _about(ref: Ref) -> errors.Details:
     return errors.Details(ref.name, ref.kind.group, ref.kind.plural)
 
 
-def not_found(ref: Ref) -> errors.NotFoundError:
+def not_found_error(ref: Ref) -> errors.NotFoundError:
     """There is no such object."""
     message = f'{resource(ref.kind)} "{ref.name}" not found'
     return errors.NotFoundError(404, "NotFound", message, _about(ref))
@@ -56,7 +56,7 @@ def conflict(ref: Ref, why: str) -> errors.ConflictError:
     return errors.ConflictError(409, "Conflict", message, _about(ref))
 
 
-def modified(ref: Ref) -> errors.ConflictError:
+def modified_error(ref: Ref) -> errors.ConflictError:
     """The object has changed since it was read."""
     return conflict(
         ref,
@@ -101,7 +101,7 @@ def no_containers() -> errors.InvalidError:
     return errors.InvalidError(501, "NotImplemented", message)
 
 
-def unsupported(content_type: str) -> errors.InvalidError:
+def unsupported_error(content_type: str) -> errors.InvalidError:
     """The body is written in a way that is not read here."""
     message = f"the body of the request was in an unknown format: {content_type}"
     return errors.InvalidError(415, "UnsupportedMediaType", message)
@@ -112,7 +112,7 @@ def unsupported_patch(why: str) -> errors.InvalidError:
     return errors.InvalidError(415, "UnsupportedMediaType", why)
 
 
-def gone(version: int, oldest: int) -> errors.GoneError:
+def gone_error(version: int, oldest: int) -> errors.GoneError:
     """The history does not reach back that far."""
     return errors.GoneError(410, "Expired", f"too old resource version: {version} ({oldest})")
 
@@ -124,17 +124,17 @@ def expired_token() -> errors.GoneError:
     )
 
 
-def forbidden(ref: Ref, why: str) -> errors.ForbiddenError:
+def forbidden_error(ref: Ref, why: str) -> errors.ForbiddenError:
     """That may not be done."""
     message = f'{resource(ref.kind)} "{ref.name}" is forbidden: {why}'
     return errors.ForbiddenError(403, "Forbidden", message, _about(ref))
 
 
-def over_budget(what: str, why: str, seconds: int = 0) -> errors.TooManyRequestsError:
+def over_budget(message: str, why: str, seconds: int = 0) -> errors.TooManyRequestsError:
     """Not now: a disruption budget forbids it."""
     after = timedelta(seconds=seconds) if seconds else None
     cause = errors.DISRUPTION_BUDGET
-    refusal = errors.TooManyRequestsError(429, "TooManyRequests", what, after, cause)
+    refusal = errors.TooManyRequestsError(429, "TooManyRequests", message, after, cause)
     refusal.details = errors.Details(causes=(errors.Cause(cause, why),))
     return refusal
 

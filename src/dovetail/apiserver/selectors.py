@@ -137,10 +137,12 @@ def selects(selector: Json, labels: Mapping[str, str]) -> bool:
     return all(_expression(expression).holds(labels) for expression in expressions)
 
 
-def _expression(one: Json) -> SelectorTerm:
+def _expression(expression: Json) -> SelectorTerm:
     how = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "absent"}
     return SelectorTerm(
-        text(one, "key"), how.get(text(one, "operator"), "in"), frozenset(texts(one, "values"))
+        text(expression, "key"),
+        how.get(text(expression, "operator"), "in"),
+        frozenset(texts(expression, "values")),
     )
 
 

@@ -80,24 +80,24 @@ class MemoryKube:
 
     async def create(self, kind: api.Kind, body: Body, namespace: str = "") -> msgspec.Raw:
         """Make an object; a Binding binds the pod of its name. Raises AlreadyExistsError, ..."""
-        with self._storage.acting(self._manner):
+        with self._storage.act_as(self._manner):
             if (kind.group, kind.name) == ("", "Binding"):
                 return eviction.bind(self._storage, creation.readable(body), namespace)
             return creation.create(self._storage, kind, body, namespace).raw
 
     async def patch(self, ref: Ref, patch: Patch) -> msgspec.Raw:
         """Change an object. A resource version in the patch must match, else ConflictError."""
-        with self._storage.acting(self._manner):
+        with self._storage.act_as(self._manner):
             return patching.patch(self._storage, ref, patch)
 
     async def delete(self, ref: Ref, how: Deletion) -> None:
         """Delete an object, or mark it as going while finalizers hold it. Raises NotFoundError."""
-        with self._storage.acting(self._manner):
+        with self._storage.act_as(self._manner):
             deletion.delete(self._storage, ref, how)
 
     async def evict(self, ref: Ref, how: Deletion) -> None:
         """Evict a pod. Raises TooManyRequestsError while a disruption budget forbids it."""
-        with self._storage.acting(self._manner):
+        with self._storage.act_as(self._manner):
             eviction.evict(self._storage, ref, how)
 
     def on_behalf(self, manner: WriteOptions) -> MemoryKube:

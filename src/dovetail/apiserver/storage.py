@@ -10,10 +10,10 @@ from typing import Final
 import msgspec
 
 from dovetail import api
-from dovetail.apiserver.refusals import not_found
-from dovetail.apiserver.table import KindTable, Stored, stored
+from dovetail.apiserver.refusals import not_found_error
+from dovetail.apiserver.table import KindTable, Stored, to_stored
 from dovetail.apiserver.traits import Lists, Traits, from_definitions, of_kind
-from dovetail.apiserver.trees import Obj, encoded, part, stamp, text
+from dovetail.apiserver.trees import Obj, encode, part, stamp, text
 from dovetail.clock import Clock
 from dovetail.kube.seam import Json, Ref, WriteOptions
 
@@ -85,11 +85,11 @@ class ObjectStore:
         """An object. Raises NotFoundError."""
         result = self.find(ref)
         if result is None:
-            raise not_found(ref)
+            raise not_found_error(ref)
         return result
 
     @contextmanager
-    def acting(self, manner: WriteOptions) -> Iterator[None]:
+    def act_as(self, manner: WriteOptions) -> Iterator[None]:
         """Write in that manner for as long as the block lasts, which must not wait for anything."""
         self.manner = manner
         try:
@@ -100,9 +100,9 @@ class ObjectStore:
     def write(self, ref: Ref, tree: Obj) -> Stored:
         """Keep a new version of an object; on trial, only show what it would be."""
         if self.manner.is_trial:
-            return _tried(tree, self.traits(ref.kind))
+            return _dry_run(tree, self.traits(ref.kind))
         self.version += 1
-        kept = stored(tree, self.traits(ref.kind), self.version)
+        kept = to_stored(tree, self.traits(ref.kind), self.version)
         self.table(ref.kind).put(key_of(ref), kept)
         return kept
 
@@ -133,14 +133,14 @@ class ObjectStore:
             n_tries += 1
 
 
-def _tried(tree: Obj, traits: Traits) -> Stored:
+def _dry_run(tree: Obj, traits: Traits) -> Stored:
     """As it would be kept; a version it would only get then."""
     before = text(tree, "metadata", "resourceVersion")
-    made = stored(tree, traits, int(before or 0))
+    made = to_stored(tree, traits, int(before or 0))
     if before:
         return made
     del part(tree, "metadata")["resourceVersion"]
-    return msgspec.structs.replace(made, raw=encoded(tree))
+    return msgspec.structs.replace(made, raw=encode(tree))
 
 
 def key_of(ref: Ref) -> str:

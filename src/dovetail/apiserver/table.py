@@ -17,7 +17,7 @@ from heapq import merge
 import msgspec
 
 from dovetail.apiserver.traits import Traits
-from dovetail.apiserver.trees import Obj, at, decoded, encoded, items, labels_of, part, text
+from dovetail.apiserver.trees import Obj, at, decode, encode, items, labels_of, part, text
 from dovetail.kube.seam import Json
 
 
@@ -34,16 +34,16 @@ class Stored(msgspec.Struct, frozen=True, gc=False):
 
     def tree(self) -> Obj:
         """The object, to change at will."""
-        return decoded(self.raw)
+        return decode(self.raw)
 
 
-def stored(tree: Obj, traits: Traits, version: int) -> Stored:
+def to_stored(tree: Obj, traits: Traits, version: int) -> Stored:
     """A tree as it is kept, marked with its version."""
     metadata = part(tree, "metadata")
     metadata["resourceVersion"] = str(version)
     owners = tuple(text(item, "uid") for item in items(metadata.get("ownerReferences")))
     return Stored(
-        raw=encoded(tree),
+        raw=encode(tree),
         version=version,
         uid=text(metadata, "uid"),
         labels=labels_of(metadata, "labels"),
@@ -53,11 +53,11 @@ def stored(tree: Obj, traits: Traits, version: int) -> Stored:
     )
 
 
-def stamped(one: Stored, version: int) -> msgspec.Raw:
+def with_version(stored: Stored, version: int) -> msgspec.Raw:
     """The object as it last was, marked with the version in which it went."""
-    tree = one.tree()
+    tree = stored.tree()
     part(tree, "metadata")["resourceVersion"] = str(version)
-    return encoded(tree)
+    return encode(tree)
 
 
 def _fields(tree: Obj, traits: Traits) -> dict[str, str]:
@@ -66,7 +66,7 @@ def _fields(tree: Obj, traits: Traits) -> dict[str, str]:
         "metadata.namespace": text(tree, "metadata", "namespace"),
     }
     for path, absent in traits.fields.items():
-        fields[path] = _plain(at(tree, *_steps(path)), absent)
+        fields[path] = _text_of(at(tree, *_steps(path)), absent)
     return fields
 
 
@@ -75,7 +75,7 @@ def _steps(path: str) -> tuple[str, ...]:
     return tuple(path.split("."))
 
 
-def _plain(value: Json, absent: str) -> str:
+def _text_of(value: Json, absent: str) -> str:
     match value:
         case None:
             return absent
@@ -168,7 +168,7 @@ class KindTable:
         index = place - self.n_dropped
         return self._log[index] if index < len(self._log) else None
 
-    async def changed(self) -> None:
+    async def wait_for_change(self) -> None:
         """Return when anything has happened here."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
@@ -185,8 +185,8 @@ class KindTable:
             if not waiter.done():
                 waiter.set_result(None)
 
-    def _note(self, one: Logged) -> None:
-        self._log.append(one)
+    def _note(self, logged: Logged) -> None:
+        self._log.append(logged)
         if len(self._log) >= 2 * self._history:
             self._drop(len(self._log) - self._history)
         self.wake()
@@ -198,7 +198,7 @@ class KindTable:
             del self._log[:n_oldest]
 
     def _index(self, version: int) -> int:
-        return bisect_right(self._log, version, key=lambda one: one.version)
+        return bisect_right(self._log, version, key=lambda logged: logged.version)
 
     def _range(self, prefix: str, after: str) -> Iterator[str]:
         start = bisect_right(self._keys, after) if after else bisect_left(self._keys, prefix)

@@ -133,14 +133,16 @@ def from_definitions(
 ) -> dict[tuple[str, str], Traits]:
     """What custom resource definitions say, by group and kind."""
     return {
-        (text(one, "spec", "group"), text(one, "spec", "names", "kind")): _defined(one, extensions)
-        for one in map(dict, definitions)
+        (text(crd, "spec", "group"), text(crd, "spec", "names", "kind")): _traits_of(
+            crd, extensions
+        )
+        for crd in map(dict, definitions)
     }
 
 
-def _defined(definition: Obj, extensions: tuple[api.Extension, ...]) -> Traits:
-    versions = [mapping(one) for one in items(at(definition, "spec", "versions"))]
-    stored = next((one for one in versions if one.get("storage")), {})
+def _traits_of(definition: Obj, extensions: tuple[api.Extension, ...]) -> Traits:
+    versions = [mapping(version) for version in items(at(definition, "spec", "versions"))]
+    stored = next((version for version in versions if version.get("storage")), {})
     subresources = mapping(stored.get("subresources"))
     scale = subresources.get("scale")
     schema = mapping(at(stored, "schema", "openAPIV3Schema"))
@@ -169,9 +171,9 @@ def _rule_messages(schema: Json) -> frozenset[str]:
     """What rules in CEL say, wherever they stand in a schema."""
     if isinstance(schema, list):
         return frozenset().union(*map(_rule_messages, schema))
-    held = mapping(schema)
-    own = [text(item, "message") for item in items(held.get("x-kubernetes-validations"))]
-    inner = [_rule_messages(item) for item in held.values() if isinstance(item, dict | list)]
+    tree = mapping(schema)
+    own = [text(item, "message") for item in items(tree.get("x-kubernetes-validations"))]
+    inner = [_rule_messages(item) for item in tree.values() if isinstance(item, dict | list)]
     return frozenset(own).union(*inner)
 
 

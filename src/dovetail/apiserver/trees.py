@@ -17,13 +17,13 @@ _canonical: Final = msgspec.json.Encoder(order="sorted")
 _STAMP: Final = "%Y-%m-%dT%H:%M:%SZ"
 
 
-def decoded(raw: bytes | msgspec.Raw) -> Obj:
+def decode(raw: bytes | msgspec.Raw) -> Obj:
     """A tree of one's own, to change at will."""
     tree: Obj = _decoder.decode(raw)
     return tree
 
 
-def encoded(tree: Body) -> msgspec.Raw:
+def encode(tree: Body) -> msgspec.Raw:
     """The tree as it crosses the seam."""
     return msgspec.Raw(_encoder.encode(tree))
 
@@ -64,14 +64,14 @@ def part(tree: Obj, *path: str) -> Obj:
 
 def text(tree: Json, *path: str) -> str:
     """The text that stands there, or none."""
-    found = at(tree, *path)
-    return found if isinstance(found, str) else ""
+    value = at(tree, *path)
+    return value if isinstance(value, str) else ""
 
 
 def number(tree: Json, *path: str) -> int:
     """The whole number that stands there, or 0."""
-    found = at(tree, *path)
-    return found if isinstance(found, int) else 0
+    value = at(tree, *path)
+    return value if isinstance(value, int) else 0
 
 
 def texts(tree: Json, *path: str) -> list[str]:
@@ -81,8 +81,8 @@ def texts(tree: Json, *path: str) -> list[str]:
 
 def labels_of(tree: Json, *path: str) -> dict[str, str]:
     """A mapping of text to text."""
-    found = mapping(at(tree, *path))
-    return {key: value for key, value in found.items() if isinstance(value, str)}
+    stated = mapping(at(tree, *path))
+    return {key: value for key, value in stated.items() if isinstance(value, str)}
 
 
 def put(tree: Obj, key: str, value: Json) -> None:

@@ -10,7 +10,7 @@ from dovetail.apiserver.admission.immutable import KEPT, change_problems
 from dovetail.apiserver.admission.validation import object_problems
 from dovetail.apiserver.creation import check_identity, tidy
 from dovetail.apiserver.deletion import may_go
-from dovetail.apiserver.patches.applying import tracked
+from dovetail.apiserver.patches.applying import track
 from dovetail.apiserver.patches.ownership import UPDATE, Stamp
 from dovetail.apiserver.storage import ObjectStore
 from dovetail.apiserver.table import Stored
@@ -20,13 +20,7 @@ from dovetail.kube.seam import Ref
 
 STATUS: Final = "status"
 # Whatever a patch says of them is passed over.
-_SERVERS: Final = (
-    "creationTimestamp",
-    "generation",
-    "name",
-    "namespace",
-    "resourceVersion",
-)
+_SERVERS: Final = ("creationTimestamp", "generation", "name", "namespace", "resourceVersion")
 
 
 def update(
@@ -42,7 +36,7 @@ def update(
     if subresource == STATUS and not traits.has_status:
         raise refusals.no_such_resource()
     _check_same(ref, stored, changed)
-    new = _confined(old, changed, traits, subresource)
+    new = _allowed_change(old, changed, traits, subresource)
     if subresource != STATUS:
         complete(ref, new)
         count_templates(ref, old, new)
@@ -52,7 +46,7 @@ def update(
         raise refusals.invalid(ref, problems)
     if manager:
         stamp = Stamp(storage.now(), ref.kind.api_version)
-        tracked(old, new, (manager, UPDATE, subresource), storage.lists(ref.kind), stamp)
+        track(old, new, (manager, UPDATE, subresource), storage.lists(ref.kind), stamp)
     if canonical(new) == canonical(old):
         return stored
     if may_go(ref, new):
@@ -68,16 +62,18 @@ def _check_same(ref: Ref, stored: Stored, changed: Obj) -> None:
     check_identity(ref.kind, changed)
     metadata = part(changed, "metadata")
     for field, wanted in (("name", ref.name), ("namespace", ref.namespace)):
-        said = text(metadata, field) or wanted
-        if said != wanted:
-            msg = f"the {field} of the object ({said}) does not match the one on the URL ({wanted})"
+        stated = text(metadata, field) or wanted
+        if stated != wanted:
+            msg = (
+                f"the {field} of the object ({stated}) does not match the one on the URL ({wanted})"
+            )
             raise refusals.bad_request(msg)
     version = text(metadata, "resourceVersion")
     if version and version != str(stored.version):
-        raise refusals.modified(ref)
+        raise refusals.modified_error(ref)
 
 
-def _confined(old: Obj, changed: Obj, traits: Traits, subresource: str) -> Obj:
+def _allowed_change(old: Obj, changed: Obj, traits: Traits, subresource: str) -> Obj:
     """What may change this way: the status through its subresource, the rest without it."""
     if subresource == STATUS:
         new = {**old, "metadata": _status_metadata(old, changed, traits)}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dovetail.cli import options
-from dovetail.cli.output import Output, Progress, aligned, emit, json_text, say, yaml_text
+from dovetail.cli.output import Output, Progress, align, emit, json_text, say, yaml_text
 
 if TYPE_CHECKING:
     from dovetail.present.budgets import BudgetBlock, BudgetCalendar, WeekPicture
@@ -19,8 +19,7 @@ _LONGEST = timedelta(days=366)
 _HOURS = "".join(f"{hour:<3}" for hour in range(0, 24, 3)).rstrip()
 
 Next = Annotated[
-    str,
-    typer.Option("--next", metavar="SPAN", help="How far to look, such as 12h, 7d or 1d12h."),
+    str, typer.Option("--next", metavar="SPAN", help="How far to look, such as 12h, 7d or 1d12h.")
 ]
 
 
@@ -83,7 +82,7 @@ def _output_text(calendar: BudgetCalendar, output: Output) -> str:
 
 def _block_text(block: BudgetBlock) -> str:
     rows = [(row.starts, row.ends, row.reasons, row.allowed) for row in block.rows]
-    text = f"NodePool {block.title}\n\n{aligned(_COLUMNS, rows, right=())}"
+    text = f"NodePool {block.title}\n\n{align(_COLUMNS, rows, right=())}"
     for picture in block.pictures:
         text += f"\n{_picture_text(picture)}"
     if block.warnings:

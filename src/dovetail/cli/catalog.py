@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dovetail.cli import options
-from dovetail.cli.output import Output, aligned, emit, say
+from dovetail.cli.output import Output, align, emit, say
 
 if TYPE_CHECKING:
     from dovetail.model.instance import InstanceType
@@ -50,7 +50,7 @@ def catalog(  # noqa: PLR0913  typer reads one flag from each argument
       dovetail catalog --catalog aws -o json > my-types.json
     """  # noqa: D301  \b keeps the examples' lines apart in the help
     from dovetail import app
-    from dovetail.present.catalogue import Wanted, matching
+    from dovetail.present.catalogue import Wanted, matches
 
     wanted = Wanted(
         family=family,
@@ -59,7 +59,7 @@ def catalog(  # noqa: PLR0913  typer reads one flag from each argument
         min_memory_bytes=_amount("memory", min_memory, "--min-memory"),
         resource=resource,
     )
-    types = matching(app.instance_types(catalog), wanted)
+    types = matches(app.instance_types(catalog), wanted)
     notes = app.price_notes([catalog])
     if output in {Output.TABLE, Output.WIDE}:
         emit(_table(types, is_wide=output is Output.WIDE))
@@ -84,7 +84,7 @@ def _table(types: tuple[InstanceType, ...], *, is_wide: bool) -> str:
 
     columns = (*_COLUMNS, *(_WIDE_COLUMNS if is_wide else ()))
     rows = [_cells(type_row(instance_type), is_wide=is_wide) for instance_type in types]
-    return aligned(columns, rows, right=_NUMBERS)
+    return align(columns, rows, right=_NUMBERS)
 
 
 def _cells(row: TypeRow, *, is_wide: bool) -> list[str]:

@@ -27,8 +27,7 @@ Check = Annotated[
     ),
 ]
 InPlace = Annotated[
-    bool,
-    typer.Option("--in-place", "-i", help="Write each file that changes back to where it is."),
+    bool, typer.Option("--in-place", "-i", help="Write each file that changes back to where it is.")
 ]
 IgnoreDefaults = Annotated[
     bool,
@@ -89,17 +88,17 @@ def convert(  # noqa: PLR0913  one argument for each flag
     chosen = ConversionOptions(role, instance_profile, writes_defaults=not ignore_defaults)
     converted = app.converted_from(paths, chosen, stdin=sys.stdin.buffer)
     for message in (
-        *(f"warning: {one}" for one in converted.warnings),
-        *(f"error: {one}" for one in converted.errors),
+        *(f"warning: {warning}" for warning in converted.warnings),
+        *(f"error: {error}" for error in converted.errors),
     ):
         say(message)
     if check:
-        emit("".join(f"{line}\n" for one in converted.files for line in _changes(one)))
+        emit("".join(f"{line}\n" for file in converted.files for line in _changes(file)))
     elif in_place:
-        for one in converted.files:
-            _write_back(one)
+        for file in converted.files:
+            _write_back(file)
     else:
-        emit(_joined([one.text for one in converted.files]))
+        emit(_join([file.text for file in converted.files]))
     code = BAD_INPUT if converted.errors else WOULD_CHANGE if check and converted.changes else 0
     raise typer.Exit(code)
 
@@ -114,7 +113,9 @@ def _check_usage(paths: Sequence[str], *, is_in_place: bool, has_two: bool) -> N
 
 
 def _changes(file: ConvertedFile) -> list[str]:
-    return [f"{one.origin}: {one.before} -> {', '.join(one.after)}" for one in file.changes]
+    return [
+        f"{change.origin}: {change.before} -> {', '.join(change.after)}" for change in file.changes
+    ]
 
 
 def _write_back(file: ConvertedFile) -> None:
@@ -134,7 +135,7 @@ def _write_back(file: ConvertedFile) -> None:
         emit(f"{line}\n")
 
 
-def _joined(texts: list[str]) -> str:
+def _join(texts: list[str]) -> str:
     """One stream; a single text stays as it is, to the byte."""
     joined = ""
     for text in texts:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dovetail.cli import options
-from dovetail.cli.output import Output, Progress, aligned, emit, json_text, say, yaml_text
-from dovetail.cli.seeing import ClusterSource, seen
+from dovetail.cli.output import Output, Progress, align, emit, json_text, say, yaml_text
+from dovetail.cli.seeing import ClusterSource, see
 from dovetail.present.cost import By
 
 if TYPE_CHECKING:
@@ -60,29 +60,29 @@ def cost(  # noqa: PLR0913  typer reads one flag from each argument
       kubectl get pods,nodes,nodepools,nodeclaims -A -o yaml | dovetail cost -f -
     """  # noqa: D301  \b keeps the examples' lines apart in the help
     from dovetail.present.board import node_boxes
-    from dovetail.present.node_list import unpriced
+    from dovetail.present.node_list import unpriced_remark
 
     paths = (*files, *(more or ()))
-    found = seen(ClusterSource(paths, catalog, now, kubeconfig, context).checked())
-    remark = unpriced(node_boxes(found.snapshot))
+    current = see(ClusterSource(paths, catalog, now, kubeconfig, context).check())
+    remark = unpriced_remark(node_boxes(current.snapshot))
     if remark:
         say(remark)
-    told = _report(found, label)
-    emit(_output_text(told, tuple(By) if by is None else (by,), output, found.notes))
+    told = _report(current, label)
+    emit(_output_text(told, tuple(By) if by is None else (by,), output, current.notes))
 
 
-def _report(found: Seen, label: str) -> CostReport:
+def _report(current: Seen, label: str) -> CostReport:
     from dovetail.present.cost_report import report
-    from dovetail.sim.comparison import compared, target
+    from dovetail.sim.comparison import compare, target
 
     with Progress() as progress:
         progress.tell("provisioning the cluster from scratch, to compare")
         return report(
-            found.snapshot,
-            found.now,
+            current.snapshot,
+            current.now,
             label=label,
-            comparison=compared(found.snapshot, found.now),
-            target_nanousd=target(found.snapshot, found.now),
+            comparison=compare(current.snapshot, current.now),
+            target_nanousd=target(current.snapshot, current.now),
         )
 
 
@@ -121,7 +121,7 @@ def _table(told: CostReport, by: By, *, is_whole: bool) -> str:
     columns = (str(by), *_FIGURES[: None if by is By.POOL else -1])
     cells = [_cells(row, told.nanousd)[: len(columns)] for row in (*shown, *rest)]
     more = f"and {hidden:,} more; --by {by} shows all\n" if hidden else ""
-    return aligned(columns, cells, right=_FIGURES) + more
+    return align(columns, cells, right=_FIGURES) + more
 
 
 def _cells(row: CostRow, whole: int) -> tuple[str, ...]:

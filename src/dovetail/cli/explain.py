@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dovetail.cli import options
-from dovetail.cli.output import Output, Progress, aligned, emit, json_text, say, yaml_text
+from dovetail.cli.output import Output, Progress, align, emit, json_text, say, yaml_text
 
 if TYPE_CHECKING:
     from dovetail.app import Explained, PlanRequest, Seen
@@ -103,16 +103,16 @@ def explain(  # noqa: PLR0913  typer reads one flag from each argument
     asked = subject(what, namespace)
     recorded = _journal(files, journal)
     if recorded:
-        found = _from_journal(recorded, asked, at)
+        explained = _from_journal(recorded, asked, at)
     else:
         if at:
             msg = "expected --journal with it: only a journal has earlier times"
             raise typer.BadParameter(msg, param_hint="--at")
         request = app.PlanRequest(tuple(files), catalog, options.instant(now))
-        found = _explain_planned(request, asked, kubeconfig)
-    for remark in found.remarks:
+        explained = _explain_plan(request, asked, kubeconfig)
+    for remark in explained.remarks:
         say(remark)
-    emit(_output_text(found, output))
+    emit(_output_text(explained, output))
 
 
 def _journal(files: list[str], journal: str) -> str:
@@ -136,7 +136,7 @@ def _end_of_second(at: datetime | None) -> datetime | None:
     return at if at is None or at.microsecond else at.replace(microsecond=999_999)
 
 
-def _explain_planned(request: PlanRequest, asked: LookupSubject, kubeconfig: str) -> Explained:
+def _explain_plan(request: PlanRequest, asked: LookupSubject, kubeconfig: str) -> Explained:
     """From manifests, or from the live cluster where none are named."""
     from dovetail import app
 
@@ -158,12 +158,12 @@ def _explain_planned(request: PlanRequest, asked: LookupSubject, kubeconfig: str
         return app.explained_from(see, asked)
 
 
-def _output_text(found: Explained, output: Output) -> str:
-    told = found.explanation
+def _output_text(explained: Explained, output: Output) -> str:
+    told = explained.explanation
     if output in {Output.TABLE, Output.WIDE}:
-        notes = "".join(f"\nNote: {note}\n" for note in found.notes)
+        notes = "".join(f"\nNote: {note}\n" for note in explained.notes)
         return f"{_explanation_text(told)}{notes}"
-    shown = {**told.data, "notes": list(found.notes)}
+    shown = {**told.data, "notes": list(explained.notes)}
     return json_text(shown) if output is Output.JSON else yaml_text(shown)
 
 
@@ -176,6 +176,6 @@ def _explanation_text(told: Explanation) -> str:
 
 def _section(section: Section) -> str:
     lines = "".join(f"  {line}\n" for line in section.lines)
-    table = aligned(section.columns, section.rows, right=()) if section.rows else ""
+    table = align(section.columns, section.rows, right=()) if section.rows else ""
     indented = "".join(f"  {line}\n" for line in table.splitlines())
     return f"{section.title}:\n{lines}{indented}"

@@ -55,7 +55,7 @@ class ScreenSize(msgspec.Struct, frozen=True):
     n_visible: int
 
 
-def pressed(viewing: Viewing, key: Key, room: ScreenSize) -> Viewing:
+def press(viewing: Viewing, key: Key, room: ScreenSize) -> Viewing:
     """The view after a key."""
     if key == INTERRUPT:
         return msgspec.structs.replace(viewing, is_over=True)
@@ -70,7 +70,7 @@ def pressed(viewing: Viewing, key: Key, room: ScreenSize) -> Viewing:
         case "/":
             return msgspec.structs.replace(viewing, is_typing=True)
         case "escape":
-            return _sought(viewing, "")
+            return _search(viewing, "")
         case _:
             return _move(viewing, _ALIASES.get(key, key), room)
 
@@ -87,15 +87,15 @@ def _view_after_typing(viewing: Viewing, key: Key) -> Viewing | None:
     if key == ENTER:
         return msgspec.structs.replace(viewing, is_typing=False)
     if key == ESCAPE:
-        return msgspec.structs.replace(_sought(viewing, ""), is_typing=False)
+        return msgspec.structs.replace(_search(viewing, ""), is_typing=False)
     if key == BACKSPACE:
-        return _sought(viewing, text[:-1])
+        return _search(viewing, text[:-1])
     if len(key) == 1 and key.isprintable():
-        return _sought(viewing, (text + key)[:_LONGEST])
+        return _search(viewing, (text + key)[:_LONGEST])
     return None
 
 
-def _sought(viewing: Viewing, text: str) -> Viewing:
+def _search(viewing: Viewing, text: str) -> Viewing:
     wish = msgspec.structs.replace(viewing.wish, text=text)
     return msgspec.structs.replace(viewing, wish=wish, first=0)
 
@@ -139,19 +139,19 @@ def keys_in(sent: bytes) -> tuple[list[Key], bytes]:
     """The keys that a terminal sent, and the beginning of one that has yet to come whole. Keys
     that mean nothing here are left out.
     """
-    found: list[Key] = []
+    keys: list[Key] = []
     at = 0
     while at < len(sent):
         piece = _PIECE.match(sent, at)
         if piece is not None:
             key = _NAMES.get(piece[0]) or _character(piece[0])
-            found += [key] if key else []
+            keys += [key] if key else []
             at = piece.end()
         elif _CUT_SHORT.fullmatch(sent, at):
             break
         else:
             at += 1
-    return found, sent[at:]
+    return keys, sent[at:]
 
 
 def _character(piece: bytes) -> Key:

@@ -16,8 +16,8 @@ from rich.text import Text
 
 from dovetail.cli.node_keys import ScreenSize, Viewing, within
 from dovetail.present.board import NodeBox, NodeState, Totals
-from dovetail.present.node_list import NodeList, age, arranged, percent
-from dovetail.present.table import bar, counted
+from dovetail.present.node_list import NodeList, age, arrange, percent
+from dovetail.present.table import bar, plural
 
 _GAP: Final = 2
 SIGNS: Final = "█░…"  # else ASCII
@@ -79,8 +79,8 @@ _CELLS: Final[Mapping[str, _Drawn]] = {
 
 
 def _gibibytes(pair: tuple[int, int]) -> str:
-    used, held = (item / _MIB_PER_GIB for item in pair)
-    return f"{used:,.1f}/{held:,.1f}Gi"
+    used, total = (item / _MIB_PER_GIB for item in pair)
+    return f"{used:,.1f}/{total:,.1f}Gi"
 
 
 def table(
@@ -179,7 +179,7 @@ def sums(totals: Totals, look: Look) -> Text:
     """The cluster in one line."""
     cpu, memory = 100 * totals.cpu_utilisation, 100 * totals.memory_utilisation
     parts = (
-        f"{counted(totals.nodes, 'node')}, {counted(totals.pods, 'pod')}, {totals.waiting} pending",
+        f"{plural(totals.nodes, 'node')}, {plural(totals.pods, 'pod')}, {totals.waiting} pending",
         f"${totals.price_per_hour:,.4f} an hour",
         f"cpu {cpu:.0f} %, memory {memory:.0f} % requested",
     )
@@ -191,13 +191,13 @@ def sums(totals: Totals, look: Look) -> Text:
 
 def room(listed: NodeList, viewing: Viewing, look: Look) -> ScreenSize:
     """How many nodes there are to see, and how many at once."""
-    n_nodes = len(arranged(listed.nodes, viewing.wish))
+    n_nodes = len(arrange(listed.nodes, viewing.wish))
     return ScreenSize(n_nodes, max(1, look.height - _AROUND))
 
 
 def frame(listed: NodeList, viewing: Viewing, look: Look, trouble: str = "") -> list[Text]:
     """Everything that fills the screen: as many lines as it has, none too wide."""
-    nodes = arranged(listed.nodes, viewing.wish)
+    nodes = arrange(listed.nodes, viewing.wish)
     fits = ScreenSize(len(nodes), max(1, look.height - _AROUND))
     first = within(viewing, fits).first
     headings, *shown = table(nodes, listed.now, look, slice(first, first + fits.n_visible))

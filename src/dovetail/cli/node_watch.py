@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail.cli.node_keys import Viewing, keys_in, pressed, within
+from dovetail.cli.node_keys import Viewing, keys_in, press, within
 from dovetail.cli.node_screen import SIGNS, Look, frame, room
 from dovetail.cli.output import Progress
 from dovetail.cli.render import is_plain
@@ -70,7 +70,7 @@ class _Screen:
             signal.SIGINT: self._end,
             signal.SIGTERM: self._end,
         }
-        with _hearing(self._terminal.keys, self._read, handlers):
+        with _hear(self._terminal.keys, self._read, handlers):
             listed = self._list_nodes(cluster)
             while True:
                 if self._changed.is_set():
@@ -104,13 +104,13 @@ class _Screen:
         keys, self._unread = keys_in(self._unread)
         for key in keys:
             fits = room(listed, self._viewing, self._look)
-            self._viewing = pressed(self._viewing, key, fits)
+            self._viewing = press(self._viewing, key, fits)
         self._viewing = within(self._viewing, room(listed, self._viewing, self._look))
 
     # ---- what is heard
 
     def _read(self) -> None:
-        sent = self._terminal.sent()
+        sent = self._terminal.read_sent()
         if not sent:  # nobody is at the keys any more
             self._end()
         self._unread += sent
@@ -129,7 +129,7 @@ class _Screen:
 
 
 @contextmanager
-def _hearing(keys: int, read: Callable[[], None], handlers: Handlers) -> Iterator[None]:
+def _hear(keys: int, read: Callable[[], None], handlers: Handlers) -> Iterator[None]:
     """Hear keys and signals for as long as the block lasts."""
     loop = asyncio.get_running_loop()
     loop.add_reader(keys, read)

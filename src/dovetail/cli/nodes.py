@@ -8,7 +8,7 @@ import typer
 
 from dovetail.cli import options
 from dovetail.cli.output import Output, emit, json_text, say, yaml_text
-from dovetail.cli.seeing import ClusterSource, seen, whose
+from dovetail.cli.seeing import ClusterSource, live_cluster, see
 from dovetail.labels import SPOT
 from dovetail.present.node_list import NodeListView, SortKey
 
@@ -56,7 +56,7 @@ def nodes(  # noqa: PLR0913  typer reads one flag from each argument
       kubectl get pods,nodes,nodepools,nodeclaims -A -o yaml | dovetail nodes -f -
     """  # noqa: D301  \b keeps the examples' lines apart in the help
     paths = (*files, *(more or ()))
-    source = ClusterSource(paths, catalog, now, kubeconfig, context).checked()
+    source = ClusterSource(paths, catalog, now, kubeconfig, context).check()
     wish = NodeListView(sort, text=filter_text)
     is_wide = output is Output.WIDE
     if source.is_live and not once and output in {Output.TABLE, Output.WIDE}:
@@ -65,18 +65,18 @@ def nodes(  # noqa: PLR0913  typer reads one flag from each argument
         if is_interactive():
             from dovetail.cli.node_watch import watch
 
-            watch(whose(source), wish, is_wide=is_wide)
+            watch(live_cluster(source), wish, is_wide=is_wide)
             return
     _print_once(source, wish, output)
 
 
 def _print_once(source: ClusterSource, wish: NodeListView, output: Output) -> None:
-    from dovetail.present.node_list import node_list, unpriced
+    from dovetail.present.node_list import node_list, unpriced_remark
 
-    found = seen(source)
-    listed = node_list(found.snapshot, found.now)
-    notes = found.notes if any(node.capacity_type == SPOT for node in listed.nodes) else ()
-    for remark in (unpriced(listed.nodes), *notes):
+    current = see(source)
+    listed = node_list(current.snapshot, current.now)
+    notes = current.notes if any(node.capacity_type == SPOT for node in listed.nodes) else ()
+    for remark in (unpriced_remark(listed.nodes), *notes):
         if remark:
             say(remark)
     emit(_output_text(listed, wish, output, notes))
@@ -85,18 +85,18 @@ def _print_once(source: ClusterSource, wish: NodeListView, output: Output) -> No
 def _output_text(
     listed: NodeList, wish: NodeListView, output: Output, notes: tuple[str, ...]
 ) -> str:
-    from dovetail.present.node_list import arranged, nodes_json
+    from dovetail.present.node_list import arrange, nodes_json
 
-    shown = arranged(listed.nodes, wish)
+    shown = arrange(listed.nodes, wish)
     if output in {Output.TABLE, Output.WIDE}:
         from rich.text import Text
 
         from dovetail.cli.node_screen import SIGNS, Look, sums, table
         from dovetail.cli.render import drawn_width, is_plain
-        from dovetail.cli.terminal import inked
+        from dovetail.cli.terminal import with_colour
 
         look = Look(drawn_width(), is_wide=output is Output.WIDE, is_plain=is_plain(SIGNS))
         lines = [*table(shown, listed.now, look), Text(), sums(listed.totals, look)]
-        return "".join(f"{line}\n" for line in inked(lines))
+        return "".join(f"{line}\n" for line in with_colour(lines))
     data = nodes_json(listed, shown, notes)
     return json_text(data) if output is Output.JSON else yaml_text(data)

@@ -69,7 +69,7 @@ def yaml_text(value: object) -> str:
     return text
 
 
-def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str]) -> str:
+def align(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str]) -> str:
     """Rows under their headings, as `kubectl` lays them out; `right` names columns of figures."""
     lines = [[name.upper() for name in columns], *rows]
     widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]

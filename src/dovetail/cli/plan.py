@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from dovetail.cli import options
-from dovetail.cli.output import Output, Progress, aligned, emit, json_text, say, yaml_text
+from dovetail.cli.output import Output, Progress, align, emit, json_text, say, yaml_text
 from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
             now=options.instant(now),
             may_disrupt=not no_disrupt,
             policy=policies.with_node_price(
-                policies.calmed(policy, calm), options.node_price(node_price)
+                policies.with_calm(policy, calm), options.node_price(node_price)
             ),
             with_frontier=frontier,
         )
@@ -104,13 +104,13 @@ def _plan(request: PlanRequest) -> Planned:
 
 def _output_text(planned: Planned, output: Output, *, with_certificate: bool) -> str:
     if output in {Output.TABLE, Output.WIDE}:
-        from dovetail.cli.render import drawn
+        from dovetail.cli.render import plan_text
         from dovetail.present.table import plan_table
 
         is_wide = output is Output.WIDE
         staying = planned.staying if is_wide else planned.plan.blocked
         table = plan_table(planned.plan, planned.snapshot, staying)
-        return drawn(table, is_wide=is_wide, notes=planned.notes) + _frontier(planned)
+        return plan_text(table, is_wide=is_wide, notes=planned.notes) + _frontier(planned)
     from dovetail.present.plan import blocked_json, plan_json
 
     shown = plan_json(
@@ -134,5 +134,5 @@ def _frontier(planned: Planned) -> str:
         return ""
     from dovetail.present.table import COLUMNS, frontier_rows
 
-    rows = aligned(COLUMNS, frontier_rows(planned.frontier), right=COLUMNS)
+    rows = align(COLUMNS, frontier_rows(planned.frontier), right=COLUMNS)
     return f"\nPrice against nodes\n{rows}"

@@ -24,8 +24,8 @@ from dovetail.present.table import (
     StayingRow,
     WaitingRow,
     bar,
-    counted,
-    described,
+    instance_text,
+    plural,
     price,
 )
 from dovetail.units import quantity
@@ -36,14 +36,14 @@ _SIGNS: Final = "█░─"
 _TINY: Final = 70  # below this, columns give way to lines
 
 
-def drawn(table: PlanTable, *, is_wide: bool, notes: Sequence[str] = ()) -> str:
+def plan_text(table: PlanTable, *, is_wide: bool, notes: Sequence[str] = ()) -> str:
     """The whole plan as text for stdout, coloured only when stdout is a terminal."""
     paper = console(drawn_width() or _PIPE_WIDTH)
     _print_nodes(paper, table.nodes, is_wide=is_wide)
     for part in (
-        _existing(table.existing),
+        _existing_table(table.existing),
         _disruptions(table.disruptions, is_wide=is_wide),
-        _staying(table.staying, is_wide=is_wide),
+        _staying_table(table.staying, is_wide=is_wide),
     ):
         if part is not None:
             paper.print(part)
@@ -87,8 +87,8 @@ def is_plain(signs: str) -> bool:
 
 
 def _text_of(console: Console) -> str:
-    held = console.file
-    text = held.getvalue() if isinstance(held, io.StringIO) else ""
+    original = console.file
+    text = original.getvalue() if isinstance(original, io.StringIO) else ""
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
@@ -133,8 +133,10 @@ def _print_nodes(console: Console, rows: Sequence[NodeRow], *, is_wide: bool) ->
 def _print_node_lines(console: Console, rows: Sequence[NodeRow]) -> None:
     console.print(Text("New nodes", style="bold"))
     for row in rows:
-        _print_prose(console, f"{row.count} x {described(row)}")
-        fills = [f"{one.resource} {one.percent} %" for one in (row.cpu, row.memory, *row.devices)]
+        _print_prose(console, f"{row.count} x {instance_text(row)}")
+        fills = [
+            f"{fill.resource} {fill.percent} %" for fill in (row.cpu, row.memory, *row.devices)
+        ]
         facts = [row.node_pool, f"{price(row.price_nanousd)} an hour", *fills]
         _print_prose(console, ", ".join(facts), indent="  ")
 
@@ -159,7 +161,7 @@ def _nodes(rows: Sequence[NodeRow], console: Console, *, is_wide: bool) -> Table
 
 def _node_cells(row: NodeRow, console: Console, *, has_devices: bool, is_wide: bool) -> list[str]:
     cells = [
-        f"{row.count} x {described(row)}",
+        f"{row.count} x {instance_text(row)}",
         row.node_pool,
         price(row.price_nanousd).removeprefix("$"),
         _fill_text(row.cpu, console),
@@ -185,7 +187,7 @@ def _fill_text(fill: Fill, console: Console) -> str:
     return bar(fill.percent)
 
 
-def _existing(rows: Sequence[ExistingRow]) -> Table | None:
+def _existing_table(rows: Sequence[ExistingRow]) -> Table | None:
     if not rows:
         return None
     table = _table("Pods that fit on existing nodes")
@@ -214,7 +216,7 @@ def _disruptions(rows: Sequence[DisruptionRow], *, is_wide: bool) -> Table | Non
     return table
 
 
-def _staying(rows: Sequence[StayingRow], *, is_wide: bool) -> Table | None:
+def _staying_table(rows: Sequence[StayingRow], *, is_wide: bool) -> Table | None:
     if not rows:
         return None
     table = _table("Nodes that stay" if is_wide else "Nodes whose removal is blocked")
@@ -229,7 +231,7 @@ def _print_waiting(console: Console, rows: Sequence[WaitingRow], *, is_wide: boo
     if not rows:
         return
     n_pods = sum(row.n_pods for row in rows)
-    console.print(Text(f"{counted(n_pods, 'pod')} unschedulable", style="bold"))
+    console.print(Text(f"{plural(n_pods, 'pod')} unschedulable", style="bold"))
     for row in rows:
         _print_prose(console, row.pods, style="yellow", indent="  ")
         _print_prose(console, row.summary, indent="    ")

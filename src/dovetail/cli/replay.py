@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dovetail.cli import options
-from dovetail.cli.output import Output, Progress, aligned, emit, json_text, say, yaml_text
+from dovetail.cli.output import Output, Progress, align, emit, json_text, say, yaml_text
 
 if TYPE_CHECKING:
     from dovetail.present.replay import Replay, ReplayedDecision
@@ -31,10 +31,7 @@ _COLUMNS = ("what", "name", "recorded", "now")
 
 
 def replay(
-    journal: JournalPath,
-    *,
-    last: Last = None,
-    output: options.OutputForm = Output.TABLE,
+    journal: JournalPath, *, last: Last = None, output: options.OutputForm = Output.TABLE
 ) -> None:
     """Make recorded decisions again, and show what comes out differently.
 
@@ -50,39 +47,37 @@ def replay(
     from dovetail import app
 
     with Progress() as progress:
-        found = app.replayed_from(journal, last or 0, tell=progress.tell)
-    for remark in found.remarks:
+        replayed = app.replayed_from(journal, last or 0, tell=progress.tell)
+    for remark in replayed.remarks:
         say(remark)
-    emit(_output_text(found, output))
-    if found.different:
+    emit(_output_text(replayed, output))
+    if replayed.different:
         raise typer.Exit(DIFFERENT)
 
 
-def _output_text(found: Replay, output: Output) -> str:
+def _output_text(replayed: Replay, output: Output) -> str:
     if output in {Output.TABLE, Output.WIDE}:
-        return _replay_text(found)
+        return _replay_text(replayed)
     from dovetail.present.replay import replay_json
 
-    shown = replay_json(found)
+    shown = replay_json(replayed)
     return json_text(shown) if output is Output.JSON else yaml_text(shown)
 
 
-def _replay_text(found: Replay) -> str:
-    from dovetail.present.table import counted
+def _replay_text(replayed: Replay) -> str:
+    from dovetail.present.table import plural
 
-    made = counted(len(found.decisions), "decision")
-    if not found.different:
+    made = plural(len(replayed.decisions), "decision")
+    if not replayed.different:
         return f"{made} recomputed: no difference.\n"
-    blocks = "".join(map(_block, found.different))
-    return f"{blocks}{made} recomputed: {len(found.different):,} differ.\n"
+    blocks = "".join(map(_block, replayed.different))
+    return f"{blocks}{made} recomputed: {len(replayed.different):,} differ.\n"
 
 
 def _block(replayed_decision: ReplayedDecision) -> str:
     from dovetail.present.plan import instant
 
-    rows = [
-        (one.what, one.name, one.recorded, one.recomputed) for one in replayed_decision.differences
-    ]
-    table = aligned(_COLUMNS, rows, right=())
+    rows = [(d.what, d.name, d.recorded, d.recomputed) for d in replayed_decision.differences]
+    table = align(_COLUMNS, rows, right=())
     lines = "".join(f"  {line}\n" for line in table.splitlines())
     return f"Decision {replayed_decision.number} of {instant(replayed_decision.now)}:\n{lines}\n"

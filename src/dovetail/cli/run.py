@@ -60,8 +60,10 @@ class RunCommand(TyperCommand):
         """Flags under the headings of their groups."""
         flags = (*TABLE.flags, *self._theirs.flags)
         panels = {_parameter_name(flag): flag.panel for flag in flags}
-        for panel, members in groupby(self.get_params(ctx), lambda one: panels.get(one.name or "")):
-            records = [record for one in members if (record := one.get_help_record(ctx))]
+        for panel, members in groupby(
+            self.get_params(ctx), lambda parameter: panels.get(parameter.name or "")
+        ):
+            records = [record for item in members if (record := item.get_help_record(ctx))]
             with formatter.section(panel or "Help"):
                 formatter.write_dl(records)
 
@@ -91,13 +93,13 @@ def _table_of(provider: str) -> SettingsTable:
 
 def _refuse_flags_of_others(provider: str, theirs: SettingsTable, args: Sequence[str]) -> None:
     """Raises InputError for a flag that only another provider has."""
-    from dovetail.cloud.registry import InstalledPlugins, installed
+    from dovetail.cloud.registry import InstalledPlugins, load_plugins
 
     known = {flag.name for flag in (*TABLE.flags, *theirs.flags)}
     given = {word[2:].partition("=")[0] for word in args if word.startswith("--")} - known
     if not given:
         return
-    others: InstalledPlugins[None] = installed()
+    others: InstalledPlugins[None] = load_plugins()
     for other in others.plugins:
         for flag in other.settings.flags:
             if other.name != provider and flag.name in given:
@@ -153,12 +155,12 @@ def _signature(table: SettingsTable) -> Signature:
 def _params(table: SettingsTable) -> Iterator[ClickParameter]:
     """The flags of a provider, as typer would make them of a function's parameters."""
 
-    def having(**_given: str | None) -> None:
+    def with_flags(**_given: str | None) -> None:
         """A function with these flags."""
 
-    having.__signature__ = _signature(table)  # type: ignore[attr-defined]  # the flags are a table, and typer reads this
+    with_flags.__signature__ = _signature(table)  # type: ignore[attr-defined]  # the flags are a table, and typer reads this
     app = typer.Typer(add_completion=False)
-    app.command()(having)
+    app.command()(with_flags)
     yield from get_command(app).params
 
 
@@ -183,7 +185,7 @@ def _command() -> Callable[..., None]:
         from dovetail.live import run as run_live
         from dovetail.settings import sources
 
-        flags = {name.replace("_", "-"): said for name, said in given.items() if said is not None}
+        flags = {name.replace("_", "-"): text for name, text in given.items() if text is not None}
         environment = dict(os.environ)
         settings = sources.read(flags, environment)
         theirs = sources.read_table(_table_of(settings.provider), flags, environment)

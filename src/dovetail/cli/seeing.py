@@ -31,7 +31,7 @@ class ClusterSource(msgspec.Struct, frozen=True):
         """Whether a cluster is asked, and not files."""
         return not self.files
 
-    def checked(self) -> ClusterSource:
+    def check(self) -> ClusterSource:
         """The same, unless its flags contradict each other."""
         if self.is_live and self.now:
             msg = "expected -f PATH with it: a live cluster is shown as it is now"
@@ -42,27 +42,25 @@ class ClusterSource(msgspec.Struct, frozen=True):
         return self
 
 
-def whose(source: ClusterSource) -> Whose:
+def live_cluster(source: ClusterSource) -> Whose:
     """The live cluster that is meant."""
     from dovetail.live.following import Whose
 
     return Whose(dict(os.environ), source.kubeconfig, source.context, source.catalog)
 
 
-def seen(source: ClusterSource) -> Seen:
+def see(source: ClusterSource) -> Seen:
     """The cluster as it is at one moment; remarks are said. Raises InputError."""
     from dovetail import app
 
     with Progress() as progress:
         if source.is_live:
             progress.tell("reading the cluster")
-            result = read_live(whose(source))
+            result = read_live(live_cluster(source))
         else:
             progress.tell("reading manifests")
             request = app.PlanRequest(
-                sources=source.files,
-                catalogue=source.catalog,
-                now=options.instant(source.now),
+                sources=source.files, catalogue=source.catalog, now=options.instant(source.now)
             )
             result = app.seen_from(request, stdin=sys.stdin.buffer)
     for remark in result.remarks:
@@ -75,7 +73,7 @@ def read_live(cluster: Whose) -> Seen:
     from dovetail import app
     from dovetail.live.following import sight
 
-    found = sight(cluster)
-    unseen = ", ".join(found.hidden)
+    sighting = sight(cluster)
+    unseen = ", ".join(sighting.hidden)
     remarks = (f"Not allowed to read {unseen}: treated as empty.",) if unseen else ()
-    return app.Seen(found.snapshot, found.now, app.price_notes(found.catalogues), remarks)
+    return app.Seen(sighting.snapshot, sighting.now, app.price_notes(sighting.catalogues), remarks)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dovetail.cli.output import Output, Progress, aligned, emit, json_text, say, yaml_text
+from dovetail.cli.output import Output, Progress, align, emit, json_text, say, yaml_text
 from dovetail.errors import InputError
 
 if TYPE_CHECKING:
@@ -173,29 +173,29 @@ def simulate(  # noqa: PLR0913  typer reads one flag from each argument
 def _show(done: Rehearsed, output: Output, html: str, *, is_compared: bool) -> None:
     from dovetail.sim.report.sides import sides
 
-    held = sides(done.outcomes)
+    all_sides = sides(done.outcomes)
     if html:
         from dovetail.sim.report.page import page
 
-        _write(html, page(held, notes=done.notes, is_compared=is_compared))
+        _write(html, page(all_sides, notes=done.notes, is_compared=is_compared))
         say(f"Wrote {html}")
-    emit(_output_text(held, done.notes, output, is_compared=is_compared))
+    emit(_output_text(all_sides, done.notes, output, is_compared=is_compared))
 
 
 def _output_text(
-    held: tuple[Side, ...], notes: tuple[str, ...], output: Output, *, is_compared: bool
+    sides: tuple[Side, ...], notes: tuple[str, ...], output: Output, *, is_compared: bool
 ) -> str:
     if output in {Output.TABLE, Output.WIDE}:
         from dovetail.sim.report.data import grids
 
         texts = [
-            f"{grid.title}\n\n{aligned(grid.columns, grid.rows, right=grid.columns[1:])}"
-            for grid in grids(held, is_compared=is_compared)
+            f"{grid.title}\n\n{align(grid.columns, grid.rows, right=grid.columns[1:])}"
+            for grid in grids(sides, is_compared=is_compared)
         ]
         return "\n".join((*texts, *(f"Note: {note}\n" for note in notes)))
     from dovetail.sim.report.data import rehearsed_json
 
-    shown = rehearsed_json(held, notes=notes, is_compared=is_compared)
+    shown = rehearsed_json(sides, notes=notes, is_compared=is_compared)
     return json_text(shown) if output is Output.JSON else yaml_text(shown)
 
 

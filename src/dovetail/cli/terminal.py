@@ -26,7 +26,7 @@ def is_interactive() -> bool:
     return can_draw and sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def inked(lines: Sequence[Text]) -> list[str]:
+def with_colour(lines: Sequence[Text]) -> list[str]:
     """Lines as a terminal takes them; coloured only where stdout is one and NO_COLOR is not set."""
     paper = console(10_000)
     made = []
@@ -66,16 +66,16 @@ class Terminal:
     @property
     def size(self) -> tuple[int, int]:
         """Columns and lines, as they are now."""
-        found = os.get_terminal_size(sys.stdout.fileno())
-        return max(1, found.columns), max(1, found.lines)
+        terminal = os.get_terminal_size(sys.stdout.fileno())
+        return max(1, terminal.columns), max(1, terminal.lines)
 
-    def sent(self) -> bytes:
+    def read_sent(self) -> bytes:
         """What was typed since the last time."""
         return os.read(self.keys, _AT_ONCE)
 
     def draw(self, lines: Sequence[Text]) -> None:
         """Show these lines, from the top."""
-        body = "\r\n".join(f"{_CLEAR_LINE}{line}" for line in inked(lines))
+        body = "\r\n".join(f"{_CLEAR_LINE}{line}" for line in with_colour(lines))
         self._write(f"{_TOP}{body}")
 
     def _write(self, text: str) -> None:

@@ -28,7 +28,7 @@ def validate(
       kubectl get nodepools -o yaml | dovetail validate -f -
     """  # noqa: D301  \b keeps the examples' lines apart in the help
     from dovetail import app
-    from dovetail.present.table import counted
+    from dovetail.present.table import plural
 
     paths = options.sources(files, more)
     with Progress() as progress:
@@ -39,7 +39,7 @@ def validate(
     for problem in checked.problems:
         say(f"error: {problem}")
     if checked.problems:
-        say(f"{counted(len(checked.problems), 'problem')} found.")
+        say(f"{plural(len(checked.problems), 'problem')} found.")
         raise typer.Exit(BAD_INPUT)
     n_objects = checked.n_objects
-    emit(f"{counted(n_objects, 'object')} {'is' if n_objects == 1 else 'are'} fine.\n")
+    emit(f"{plural(n_objects, 'object')} {'is' if n_objects == 1 else 'are'} fine.\n")

@@ -21,7 +21,7 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.cloud.declare import Make, allocatable, among, declared, reservation_id
+from dovetail.cloud.declare import Make, all_labels, allocatable, among, reservation_id
 from dovetail.errors import InputError
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.requirements import Operator, Requirement, Requirements, requirement
@@ -32,7 +32,7 @@ _DEFAULT_PODS: Final = 110
 _DEFAULT_OVERHEAD: Final[Mapping[str, str]] = {CPU: "100m", MEMORY: "10Mi"}
 # As EC2 and uname spell them; nodes carry the names on the right.
 _ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
-_OPERATORS: Final = tuple(str(one) for one in Operator)
+_OPERATORS: Final = tuple(str(operator) for operator in Operator)
 _MOST_DOLLARS: Final = 10**6  # an hour; more is a typing error
 
 Quantities = dict[str, str | int | float]
@@ -78,9 +78,9 @@ def read(path: Path | str) -> tuple[InstanceType, ...]:
     types: dict[str, InstanceType] = {}
     for number, raw in enumerate(_entries(path), start=1):
         try:
-            one = _instance_type(msgspec.json.decode(raw, type=_Entry))
-            held = types.get(one.name)
-            types[one.name] = one if held is None else _merged(held, one)
+            kind = _instance_type(msgspec.json.decode(raw, type=_Entry))
+            known = types.get(kind.name)
+            types[kind.name] = kind if known is None else _merge(known, kind)
         except (msgspec.DecodeError, RecursionError, _FieldError) as error:
             msg = f"{path}: instance type {number}{_name_of(raw)}: {_field_first(str(error))}"
             raise InputError(msg) from None
@@ -128,13 +128,13 @@ def _instance_type(entry: _Entry) -> InstanceType:
         operating_systems=tuple(sorted(set(entry.operating_systems))),
         capacity=capacity,
         offerings=tuple(
-            _offering(entry.name, one, f"offerings[{index}]")
-            for index, one in enumerate(entry.offerings)
+            _offering(entry.name, offering, f"offerings[{index}]")
+            for index, offering in enumerate(entry.offerings)
         ),
     )
     return InstanceType(
         name=make.name,
-        requirements=declared(make, _stated(entry)),
+        requirements=all_labels(make, _stated_labels(entry)),
         capacity=capacity,
         allocatable=allocatable(capacity, _amounts("overhead", {**overhead})),
         offerings=make.offerings,
@@ -173,7 +173,7 @@ def _amounts(field: str, quantities: Mapping[str, str | int | float]) -> dict[st
     return amounts
 
 
-def _stated(entry: _Entry) -> tuple[Requirement, ...]:
+def _stated_labels(entry: _Entry) -> tuple[Requirement, ...]:
     return tuple(
         among(labels.normalize(key), _values(value)) for key, value in entry.labels.items()
     )
@@ -190,8 +190,8 @@ def _offering(type_name: str, offering: _Offering, field: str) -> Offering:
         expected = f"expected dollars per hour from 0 to {_MOST_DOLLARS}, not {offering.price}"
         raise _FieldError(field=f"{field}.Price", problem=expected)
     fixed = _requirements(offering, f"{field}.Requirements")
-    zone = _only(fixed, labels.ZONE, field)
-    capacity_type = _only(fixed, labels.CAPACITY_TYPE, field)
+    zone = _single_value(fixed, labels.ZONE, field)
+    capacity_type = _single_value(fixed, labels.CAPACITY_TYPE, field)
     if capacity_type not in labels.CAPACITY_TYPES:
         expected = f"expected one of {', '.join(labels.CAPACITY_TYPES)}, not {capacity_type!r}"
         problem = f"{labels.CAPACITY_TYPE}: {expected}"
@@ -211,29 +211,29 @@ def _offering(type_name: str, offering: _Offering, field: str) -> Offering:
 
 def _requirements(offering: _Offering, field: str) -> Requirements:
     stated = []
-    for index, one in enumerate(offering.requirements):
-        if one.operator not in _OPERATORS:
-            expected = f"expected one of {', '.join(_OPERATORS)}, not {one.operator!r}"
+    for index, need in enumerate(offering.requirements):
+        if need.operator not in _OPERATORS:
+            expected = f"expected one of {', '.join(_OPERATORS)}, not {need.operator!r}"
             raise _FieldError(field=f"{field}[{index}].operator", problem=expected)
         try:
-            stated.append(requirement(one.key, one.operator, one.values))
+            stated.append(requirement(need.key, need.operator, need.values))
         except ValueError as error:
             raise _FieldError(field=f"{field}[{index}].values", problem=str(error)) from None
     return Requirements(stated)
 
 
-def _only(fixed: Requirements, key: str, field: str) -> str:
-    held = fixed.get(key)
-    if held is None or held.operator is not Operator.IN or len(held.values) != 1:
+def _single_value(fixed: Requirements, key: str, field: str) -> str:
+    need = fixed.get(key)
+    if need is None or need.operator is not Operator.IN or len(need.values) != 1:
         expected = f"expected {key} In with exactly one value"
         raise _FieldError(field=f"{field}.Requirements", problem=expected)
-    (value,) = held.values
+    (value,) = need.values
     return value
 
 
-def _merged(held: InstanceType, other: InstanceType) -> InstanceType:
+def _merge(first: InstanceType, other: InstanceType) -> InstanceType:
     """One type of two entries that differ in architecture or operating system only."""
-    if (held.capacity, held.allocatable, held.offerings) != (
+    if (first.capacity, first.allocatable, first.offerings) != (
         other.capacity,
         other.allocatable,
         other.offerings,
@@ -241,11 +241,13 @@ def _merged(held: InstanceType, other: InstanceType) -> InstanceType:
         problem = "an earlier entry has this name but other resources or offerings"
         raise _FieldError(field="name", problem=problem)
     wider = [
-        among(key, tuple(sorted(held.requirements[key].values | other.requirements[key].values)))
+        among(key, tuple(sorted(first.requirements[key].values | other.requirements[key].values)))
         for key in (labels.ARCH, labels.OS)
     ]
-    kept = [one for one in held.requirements.values() if one.key not in {labels.ARCH, labels.OS}]
-    return msgspec.structs.replace(held, requirements=Requirements([*kept, *wider]))
+    kept = [
+        need for need in first.requirements.values() if need.key not in {labels.ARCH, labels.OS}
+    ]
+    return msgspec.structs.replace(first, requirements=Requirements([*kept, *wider]))
 
 
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
@@ -253,61 +255,61 @@ Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 
 def render(types: Iterable[InstanceType]) -> str:
     """The same types as a file in the kwok format."""
-    entries = [entry for one in types for entry in _rendered(one)]
+    entries = [entry for kind in types for entry in _entries_of(kind)]
     return msgspec.json.format(msgspec.json.encode(entries), indent=1).decode() + "\n"
 
 
-def _rendered(one: InstanceType) -> list[dict[str, Json]]:
+def _entries_of(kind: InstanceType) -> list[dict[str, Json]]:
     """One entry for each architecture, since an entry names just one."""
-    overhead = _overhead(one)
+    overhead = _overhead(kind)
     common: dict[str, Json] = {
-        "operatingSystems": _sorted(one.requirements[labels.OS].values),
-        "resources": _quantities(one.capacity),
-        "offerings": [_rendered_offering(offering) for offering in one.offerings],
+        "operatingSystems": _sorted_json(kind.requirements[labels.OS].values),
+        "resources": _quantities(kind.capacity),
+        "offerings": [_rendered_offering(offering) for offering in kind.offerings],
     }
     if overhead != _amounts("overhead", _DEFAULT_OVERHEAD):
         common["overhead"] = _quantities(overhead)
-    if stated := _labels(one):
+    if stated := _labels(kind):
         common["labels"] = stated
-    if one.attach_limits:
-        common["attachLimits"] = dict(one.attach_limits)
+    if kind.attach_limits:
+        common["attachLimits"] = dict(kind.attach_limits)
     return [
-        {"name": one.name, "architecture": architecture, **common}
-        for architecture in sorted(one.requirements[labels.ARCH].values)
+        {"name": kind.name, "architecture": architecture, **common}
+        for architecture in sorted(kind.requirements[labels.ARCH].values)
     ]
 
 
-def _overhead(one: InstanceType) -> dict[str, int]:
-    unreserved = allocatable(one.capacity, {})
+def _overhead(kind: InstanceType) -> dict[str, int]:
+    unreserved = allocatable(kind.capacity, {})
     return {
-        name: amount - one.allocatable[name]
+        name: amount - kind.allocatable[name]
         for name, amount in unreserved.items()
-        if amount != one.allocatable[name]
+        if amount != kind.allocatable[name]
     }
 
 
-def _labels(one: InstanceType) -> dict[str, Json]:
+def _labels(kind: InstanceType) -> dict[str, Json]:
     """What reading would not derive."""
     make = Make(
-        name=one.name,
-        architectures=tuple(sorted(one.requirements[labels.ARCH].values)),
-        operating_systems=tuple(sorted(one.requirements[labels.OS].values)),
-        capacity=one.capacity,
-        offerings=one.offerings,
+        name=kind.name,
+        architectures=tuple(sorted(kind.requirements[labels.ARCH].values)),
+        operating_systems=tuple(sorted(kind.requirements[labels.OS].values)),
+        capacity=kind.capacity,
+        offerings=kind.offerings,
     )
-    derived = declared(make)
+    derived = all_labels(make)
     return {
-        held.key: _label(one.name, held)
-        for held in one.requirements.sorted()
-        if derived.get(held.key) != held
+        need.key: _label(kind.name, need)
+        for need in kind.requirements.sorted()
+        if derived.get(need.key) != need
     }
 
 
-def _label(type_name: str, held: Requirement) -> Json:
-    if held.complement:
-        msg = f"{type_name}: {held} has no end of values and cannot be written as a label"
+def _label(type_name: str, need: Requirement) -> Json:
+    if need.complement:
+        msg = f"{type_name}: {need} has no end of values and cannot be written as a label"
         raise ValueError(msg)
-    values = _sorted(held.values)
+    values = _sorted_json(need.values)
     if not values:
         return None
     return values[0] if len(values) == 1 else values
@@ -319,8 +321,8 @@ def _rendered_offering(offering: Offering) -> dict[str, Json]:
         "Available": offering.is_available,
         "Requirements": [
             {"key": key, "operator": str(operator), "values": [*values]}
-            for held in offering.requirements.sorted()
-            for key, operator, values, _ in held.wire()
+            for need in offering.requirements.sorted()
+            for key, operator, values, _ in need.wire()
         ],
     }
     if offering.capacity_type == labels.RESERVED:
@@ -332,5 +334,5 @@ def _quantities(amounts: Mapping[str, int]) -> dict[str, Json]:
     return {name: quantity.render(name, amount) for name, amount in sorted(amounts.items())}
 
 
-def _sorted(values: Iterable[str]) -> list[Json]:
+def _sorted_json(values: Iterable[str]) -> list[Json]:
     return [*sorted(values)]

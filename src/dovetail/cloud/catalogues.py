@@ -27,10 +27,10 @@ NO_NODE_CLASSES: Final[NodeClasses] = {}
 
 def node_classes(objects: Iterable[api.Object]) -> NodeClasses:
     """The node classes among these objects, by the reference that pools name them with."""
-    found = (one for one in objects if isinstance(one, api.NodeClass))
+    classes = (item for item in objects if isinstance(item, api.NodeClass))
     return {
-        NodeClassRef(one.api_version.partition("/")[0], one.kind, one.metadata.name): one
-        for one in found
+        NodeClassRef(item.api_version.partition("/")[0], item.kind, item.metadata.name): item
+        for item in classes
     }
 
 
@@ -38,9 +38,9 @@ class OfflineCatalogues:
     """The catalogues of all providers that are installed, each read once."""
 
     def __init__(self) -> None:
-        installed: InstalledPlugins[None] = registry.installed()
+        installed: InstalledPlugins[None] = registry.load_plugins()
         self._problems = installed.problems
-        self._plugins = {one.name: one for one in installed.plugins}
+        self._plugins = {plugin.name: plugin for plugin in installed.plugins}
         self._named: dict[str, OfflineCatalogue] = {
             catalogue.name: catalogue
             for plugin in self._plugins.values()
@@ -55,7 +55,7 @@ class OfflineCatalogues:
         return tuple(sorted(self._named))
 
     @property
-    def used(self) -> tuple[str, ...]:
+    def used_names(self) -> tuple[str, ...]:
         """The names of all that were read so far."""
         return tuple(self._used)
 
@@ -95,16 +95,16 @@ class OfflineCatalogues:
         plugin = self._plugin(pool.node_class)
         if plugin is None or plugin.offline is None:
             return self.by_name(self.default_name(pool))
-        self._used.update((one.name, None) for one in plugin.catalogues[:1])
+        self._used.update((offline.name, None) for offline in plugin.catalogues[:1])
         return plugin.offline(pool, classes.get(pool.node_class))
 
-    def fitting(self, pool: NodePool, in_use: Collection[str]) -> str:
+    def best_name(self, pool: NodePool, in_use: Collection[str]) -> str:
         """The name of the catalogue that has these types of nodes. Where none has, or there are no
         nodes yet, that of the pool's node class.
         """
         usual = self.default_name(pool)
-        for name in (usual, *(one for one in self.names if one != usual)):
-            if any(one.name in in_use for one in self._named[name].instance_types()):
+        for name in (usual, *(other for other in self.names if other != usual)):
+            if any(kind.name in in_use for kind in self._named[name].instance_types()):
                 return name
         return usual
 

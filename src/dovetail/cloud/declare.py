@@ -48,7 +48,7 @@ def absent(key: str) -> Requirement:
 
 
 @lru_cache(maxsize=_SHARED)
-def placed(zone: str, capacity_type: str, zone_id: str = "") -> Requirements:
+def placement(zone: str, capacity_type: str, zone_id: str = "") -> Requirements:
     """What an offering fixes that says no more than where and how."""
     stated = [single(labels.CAPACITY_TYPE, capacity_type), single(labels.ZONE, zone)]
     if zone_id:
@@ -58,7 +58,7 @@ def placed(zone: str, capacity_type: str, zone_id: str = "") -> Requirements:
 
 def complete(stated: Iterable[Requirement]) -> Requirements:
     """These, and that every other well-known label is absent (but for the pool's name)."""
-    by_key = {one.key: one for one in stated}
+    by_key = {need.key: need for need in stated}
     for key in _EXPECTED:
         if key not in by_key:
             by_key[key] = absent(key)
@@ -88,12 +88,12 @@ def reservation_id(requirements: Requirements) -> str:
 
 def zones_of(offerings: Iterable[Offering]) -> tuple[str, ...]:
     """Every zone that is offered, in order."""
-    return tuple(sorted({one.zone for one in offerings}))
+    return tuple(sorted({offering.zone for offering in offerings}))
 
 
 def capacity_types_of(offerings: Iterable[Offering]) -> tuple[str, ...]:
     """Every capacity type that is offered, in order."""
-    return tuple(sorted({one.capacity_type for one in offerings}))
+    return tuple(sorted({offering.capacity_type for offering in offerings}))
 
 
 SIZE: Final = f"{labels.KWOK_GROUP}/instance-size"
@@ -116,7 +116,7 @@ class Make(msgspec.Struct, frozen=True, gc=False):
     offerings: tuple[Offering, ...]
 
 
-def declared(make: Make, stated: tuple[Requirement, ...] = ()) -> Requirements:
+def all_labels(make: Make, stated: tuple[Requirement, ...] = ()) -> Requirements:
     """Every label of such a type. What is stated replaces what would be derived."""
     cpu = quantity.render(CPU, make.capacity.get(CPU, 0))
     memory = quantity.render(MEMORY, make.capacity.get(MEMORY, 0))
@@ -131,13 +131,13 @@ def declared(make: Make, stated: tuple[Requirement, ...] = ()) -> Requirements:
         INSTANCE_CPU: single(INSTANCE_CPU, cpu),
         INSTANCE_MEMORY: single(INSTANCE_MEMORY, memory),
     }
-    return complete((derived | {one.key: one for one in stated}).values())
+    return complete((derived | {need.key: need for need in stated}).values())
 
 
 def size(name: str, cpu: str) -> str:
     """The size that a dotted name ends in, else the cpu count."""
-    found = _DOTTED.fullmatch(name)
-    return found[1] if found else cpu
+    match = _DOTTED.fullmatch(name)
+    return match[1] if match else cpu
 
 
 def family(name: str) -> str:

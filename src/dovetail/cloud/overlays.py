@@ -52,7 +52,7 @@ class PriceScale(msgspec.Struct, frozen=True, gc=False):
 PriceChange = FixedPrice | PriceShift | PriceScale
 
 
-def changed(price_nanousd: int, change: PriceChange) -> int:
+def changed_price(price_nanousd: int, change: PriceChange) -> int:
     """The new price, to the nearest nanodollar."""
     match change:
         case FixedPrice(nanousd=fixed):
@@ -141,34 +141,34 @@ def apply_to_pools(
     """The types of every pool, changed. A conflict in one pool leaves the overlay out of all."""
     ledger = _Changes()
     conflicts = []
-    for overlay in sorted(overlays, key=lambda one: (one.weight, one.name), reverse=True):
-        reached = [reach for one in pooled for reach in _reached(overlay, one)]
+    for overlay in sorted(overlays, key=lambda item: (item.weight, item.name), reverse=True):
+        reached = [reach for pooled_types in pooled for reach in _reaches(overlay, pooled_types)]
         conflict = ledger.conflict(overlay, reached)
         if conflict is None:
             ledger.take(overlay, reached)
         else:
             conflicts.append(conflict)
     changed_by_pool = {
-        one.pool.name: tuple(ledger.applied(one.pool.name, held) for held in one.types)
-        for one in pooled
+        item.pool.name: tuple(ledger.apply(item.pool.name, kind) for kind in item.types)
+        for item in pooled
     }
     return changed_by_pool, tuple(sorted(conflicts))
 
 
-def _reached(overlay: Overlay, pooled: PooledTypes) -> list[_Reach]:
+def _reaches(overlay: Overlay, pooled: PooledTypes) -> list[_Reach]:
     wanted = Requirements(overlay.requirements)
     pool = Requirements.of_labels(pooled.pool.labels) & [single(labels.NODE_POOL, pooled.pool.name)]
     reached = []
-    for held in pooled.types:
-        if not _serves((pool, held.requirements), wanted, is_partial=True):
+    for kind in pooled.types:
+        if not _serves((pool, kind.requirements), wanted, is_partial=True):
             continue
         offerings = tuple(
             index
-            for index, offering in enumerate(held.offerings)
-            if _serves((pool, held.requirements, offering.requirements), wanted)
+            for index, offering in enumerate(kind.offerings)
+            if _serves((pool, kind.requirements, offering.requirements), wanted)
         )
         if offerings:
-            reached.append(_Reach(pooled.pool.name, held.name, offerings))
+            reached.append(_Reach(pooled.pool.name, kind.name, offerings))
     return reached
 
 
@@ -180,13 +180,13 @@ def _serves(
         stated = [layer[key] for layer in layers if key in layer]
         if not stated and not is_partial and not want.tolerates_absence:
             return False
-        if not all(_meets(held, want) for held in stated):
+        if not all(_meets(need, want) for need in stated):
             return False
     return True
 
 
-def _meets(held: Requirement, want: Requirement) -> bool:
-    return held.intersects(want) or (held.tolerates_absence and want.tolerates_absence)
+def _meets(need: Requirement, want: Requirement) -> bool:
+    return need.intersects(want) or (need.tolerates_absence and want.tolerates_absence)
 
 
 class _Changes:
@@ -199,16 +199,16 @@ class _Changes:
     def conflict(self, overlay: Overlay, reached: Sequence[_Reach]) -> OverlayConflict | None:
         """The first thing that an overlay of the same weight has settled already."""
         for reach in reached:
-            for what, other in self._settled(overlay, reach):
+            for part, other in self._settled_by(overlay, reach):
                 if other is not None and other.weight == overlay.weight:
                     message = (
-                        f"{what} of instance type {reach.type_name} in node pool {reach.pool} is "
+                        f"{part} of instance type {reach.type_name} in node pool {reach.pool} is "
                         f"set by overlay {other.name}, which has the same weight {other.weight}"
                     )
                     return OverlayConflict(overlay.name, other.name, message)
         return None
 
-    def _settled(self, overlay: Overlay, reach: _Reach) -> list[tuple[str, Overlay | None]]:
+    def _settled_by(self, overlay: Overlay, reach: _Reach) -> list[tuple[str, Overlay | None]]:
         prices = [("the price", self._price.get(key)) for key in _price_keys(overlay, reach)]
         taken = self._capacity.get((reach.pool, reach.type_name), {})
         return prices + [(name, taken.get(name)) for name in sorted(overlay.capacity)]
@@ -222,23 +222,23 @@ class _Changes:
             for resource in overlay.capacity:
                 taken.setdefault(resource, overlay)
 
-    def applied(self, pool: str, held: InstanceType) -> InstanceType:
+    def apply(self, pool: str, kind: InstanceType) -> InstanceType:
         """The type with all that was settled for it; the same object if that is nothing."""
         offerings = tuple(
-            self._repriced((pool, held.name, index), offering)
-            for index, offering in enumerate(held.offerings)
+            self._with_price((pool, kind.name, index), offering)
+            for index, offering in enumerate(kind.offerings)
         )
-        if any(new is not old for new, old in zip(offerings, held.offerings, strict=True)):
-            held = msgspec.structs.replace(held, offerings=offerings)
-        taken = self._capacity.get((pool, held.name), {})
+        if any(new is not old for new, old in zip(offerings, kind.offerings, strict=True)):
+            kind = msgspec.structs.replace(kind, offerings=offerings)
+        taken = self._capacity.get((pool, kind.name), {})
         extra = {resource: overlay.capacity[resource] for resource, overlay in taken.items()}
-        return _enlarged(held, extra) if extra else held
+        return _enlarge(kind, extra) if extra else kind
 
-    def _repriced(self, key: _PriceKey, offering: Offering) -> Offering:
+    def _with_price(self, key: _PriceKey, offering: Offering) -> Offering:
         overlay = self._price.get(key)
         if overlay is None or overlay.price is None:
             return offering
-        price_nanousd = changed(offering.price_nanousd, overlay.price)
+        price_nanousd = changed_price(offering.price_nanousd, overlay.price)
         return msgspec.structs.replace(offering, price_nanousd=price_nanousd, is_overlaid=True)
 
 
@@ -248,15 +248,15 @@ def _price_keys(overlay: Overlay, reach: _Reach) -> list[_PriceKey]:
     return [(reach.pool, reach.type_name, index) for index in reach.offerings]
 
 
-def _enlarged(held: InstanceType, extra: Mapping[str, int]) -> InstanceType:
+def _enlarge(kind: InstanceType, extra: Mapping[str, int]) -> InstanceType:
     """The type with more resources. Pods may use all of them; huge pages come out of memory."""
-    capacity = {**held.capacity, **extra}
-    allocatable = {**held.allocatable, **extra}
-    grown = huge_pages(capacity) - huge_pages(held.capacity)
+    capacity = {**kind.capacity, **extra}
+    allocatable = {**kind.allocatable, **extra}
+    grown = huge_pages(capacity) - huge_pages(kind.capacity)
     if grown and MEMORY in allocatable:
         allocatable[MEMORY] = max(allocatable[MEMORY] - grown, 0)
     return msgspec.structs.replace(
-        held, capacity=capacity, allocatable=allocatable, is_overlaid=True
+        kind, capacity=capacity, allocatable=allocatable, is_overlaid=True
     )
 
 
@@ -268,8 +268,8 @@ def overlay(manifest: api.NodeOverlay) -> Overlay:
             name=name,
             weight=spec.weight or 0,
             requirements=tuple(
-                requirement(one.key, one.operator, one.values, one.min_values)
-                for one in spec.requirements
+                requirement(need.key, need.operator, need.values, need.min_values)
+                for need in spec.requirements
             ),
             price=price_change(spec.price or "", spec.price_adjustment or ""),
             capacity={key: quantity.amount(key, text) for key, text in spec.capacity.items()},

@@ -62,4 +62,4 @@ class ProviderPlugin(msgspec.Struct, Generic[KubeT, SettingsT], frozen=True, kw_
     @property
     def node_classes(self) -> tuple[api.Kind, ...]:
         """The kinds of its node classes."""
-        return tuple(one.kind for one in self.extension.node_classes)
+        return tuple(item.kind for item in self.extension.node_classes)

@@ -34,7 +34,7 @@ class PriceList:
 
     def __init__(self, types: Sequence[InstanceType]) -> None:
         self._choices = tuple(
-            sorted((Priced(one, at) for one in types for at in one.offerings), key=_order)
+            sorted((Priced(kind, at) for kind in types for at in kind.offerings), key=_order)
         )
 
     def serving(self, claim: ClaimObject) -> Iterator[Priced]:
@@ -43,12 +43,12 @@ class PriceList:
         names = wanted.get(labels.INSTANCE_TYPE)
         verdicts: dict[str, bool] = {}
         for choice in self._choices:
-            held = choice.instance_type
-            if not choice.offering.is_available or (names and not names.has(held.name)):
+            kind = choice.instance_type
+            if not choice.offering.is_available or (names and not names.has(kind.name)):
                 continue
-            if held.name not in verdicts:
-                verdicts[held.name] = _type_serves(held, claim, wanted)
-            if verdicts[held.name] and _offering_serves(choice, wanted):
+            if kind.name not in verdicts:
+                verdicts[kind.name] = _type_serves(kind, claim, wanted)
+            if verdicts[kind.name] and _offering_serves(choice, wanted):
                 yield choice
 
 
@@ -56,12 +56,12 @@ def labels_of(choice: Priced, claim: ClaimObject) -> dict[str, str]:
     """The labels that a node of this choice gets: one value where the claim leaves several."""
     wanted = Requirements(claim.requirements)
     stated = choice.instance_type.requirements & choice.offering.requirements
-    found = {}
-    for key, held in stated.items():
-        narrowed = held & wanted[key] if key in wanted else held
+    pinned = {}
+    for key, need in stated.items():
+        narrowed = need & wanted[key] if key in wanted else need
         if not narrowed.complement and narrowed.values:
-            found[key] = min(narrowed.values)
-    return found
+            pinned[key] = min(narrowed.values)
+    return pinned
 
 
 def _order(choice: Priced) -> tuple[int, str, str, str, str]:
@@ -75,21 +75,21 @@ def _order(choice: Priced) -> tuple[int, str, str, str, str]:
     )
 
 
-def _type_serves(held: InstanceType, claim: ClaimObject, wanted: Requirements) -> bool:
+def _type_serves(kind: InstanceType, claim: ClaimObject, wanted: Requirements) -> bool:
     asked = claim.requests
     if labels.CAPACITY_OVERLAY_APPLIED in claim.annotations:
         # An overlay promised resources that the catalogue does not know of.
-        asked = {name: amount for name, amount in asked.items() if name in held.capacity}
-    return fits(asked, held.allocatable) and held.requirements.intersects(wanted)
+        asked = {name: amount for name, amount in asked.items() if name in kind.capacity}
+    return fits(asked, kind.allocatable) and kind.requirements.intersects(wanted)
 
 
 def _offering_serves(choice: Priced, wanted: Requirements) -> bool:
-    held, at = choice.instance_type.requirements, choice.offering.requirements
+    needs, at = choice.instance_type.requirements, choice.offering.requirements
     if not at.intersects(wanted):
         return False
     return all(
-        key in held or key in at or key in _FROM_THE_CLAIM or _may_be_absent(one)
-        for key, one in wanted.items()
+        key in needs or key in at or key in _FROM_THE_CLAIM or _may_be_absent(need)
+        for key, need in wanted.items()
     )
 
 

@@ -36,12 +36,12 @@ class InstalledPlugins(msgspec.Struct, Generic[KubeT], frozen=True):
 
 def names() -> tuple[str, ...]:
     """Every provider that is installed."""
-    return tuple(sorted({one.name for one in entry_points(group=GROUP)}))
+    return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
 
 
 def load(name: str) -> _Plugin[KubeT]:
     """The plugin of this name. Raises InputError when there is none, or more than one."""
-    entries = {one.value: one for one in entry_points(group=GROUP) if one.name == name}
+    entries = {entry.value: entry for entry in entry_points(group=GROUP) if entry.name == name}
     if not entries:
         msg = f"no provider {name!r}: expected one of {', '.join(names()) or 'none installed'}"
         raise InputError(msg)
@@ -49,18 +49,18 @@ def load(name: str) -> _Plugin[KubeT]:
         msg = f"provider {name!r} is installed more than once: {', '.join(sorted(entries))}"
         raise InputError(msg)
     (entry,) = entries.values()
-    return _loaded(entry)
+    return _load(entry)
 
 
 def plugins() -> tuple[_Plugin[KubeT], ...]:
     """All that can be loaded, by name; a PluginWarning names each of the others. Raises InputError
     when two bring the same kind.
     """
-    found: InstalledPlugins[KubeT] = installed()
-    return found.plugins
+    installed_plugins: InstalledPlugins[KubeT] = load_plugins()
+    return installed_plugins.plugins
 
 
-def installed() -> InstalledPlugins[KubeT]:
+def load_plugins() -> InstalledPlugins[KubeT]:
     """All plugins, and what is wrong with those that cannot be loaded, which is a PluginWarning as
     well. Raises InputError when two bring the same kind.
     """
@@ -90,11 +90,11 @@ def _refuse_shared_kinds(loaded: Mapping[str, _Plugin[KubeT]]) -> None:
 
 def extensions(name: str = "") -> tuple[api.Extension, ...]:
     """What this provider adds to the API, or without a name all that are installed."""
-    found: tuple[_Plugin[None], ...] = (load(name),) if name else plugins()
-    return tuple(one.extension for one in found)
+    loaded: tuple[_Plugin[None], ...] = (load(name),) if name else plugins()
+    return tuple(plugin.extension for plugin in loaded)
 
 
-def made(
+def start_provider(
     plugin: ProviderPlugin[KubeT, msgspec.Struct],
     context: ProviderContext[KubeT],
     settings: msgspec.Struct | None = None,
@@ -112,7 +112,7 @@ def made(
     raise InputError(msg)
 
 
-def _loaded(entry: EntryPoint) -> _Plugin[KubeT]:
+def _load(entry: EntryPoint) -> _Plugin[KubeT]:
     try:
         plugin = entry.load()
     except Exception as error:  # whatever the package of somebody else raises

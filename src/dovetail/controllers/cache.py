@@ -13,7 +13,7 @@ import msgspec
 
 from dovetail import api
 from dovetail.decide.lifecycle.step import Event, EventType
-from dovetail.decide.lifecycle.timing import shortened
+from dovetail.decide.lifecycle.timing import shorten
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Mirror, Notice, Present
 from dovetail.kube.seam import Reader, Ref
@@ -69,40 +69,40 @@ class WatchCache:
         if mirror is not None:
             mirror.put(raw)
 
-    def mirrored(self, kind: api.Kind, mirror: Mirror) -> None:
+    def add_mirror(self, kind: api.Kind, mirror: Mirror) -> None:
         """From this mirror comes what is known of a kind."""
         self._mirrors[kind.name] = mirror
 
     def take(self, notice: Notice) -> Touched:
         """Take in what a mirror tells; what that could matter to."""
         match notice:
-            case Present(object=found):
-                return self._present(found)
+            case Present(object=item):
+                return self._present(item)
             case Absent(object=gone):
                 return self._absent(gone)
             case _:
                 return NOTHING
 
-    def _present(self, found: api.Object) -> Touched:
-        name = found.metadata.name
-        match found:
+    def _present(self, item: api.Object) -> Touched:
+        name = item.metadata.name
+        match item:
             case api.NodeClaim():
-                if not self._is_ours(found.spec.node_class_ref):
-                    return self._absent(found)
-                self.claims.put(name, found, found.status.provider_id)
+                if not self._is_ours(item.spec.node_class_ref):
+                    return self._absent(item)
+                self.claims.put(name, item, item.status.provider_id)
             case api.Node():
-                self.nodes.put(name, found, found.spec.provider_id)
+                self.nodes.put(name, item, item.spec.provider_id)
             case api.NodePool():
-                if not self._is_ours(found.spec.template.spec.node_class_ref):
-                    return self._absent(found)
-                self._pools[name] = found
+                if not self._is_ours(item.spec.template.spec.node_class_ref):
+                    return self._absent(item)
+                self._pools[name] = item
             case api.VolumeAttachment():
-                self.attachments.put(name, found, found.spec.node_name)
+                self.attachments.put(name, item, item.spec.node_name)
                 return NOTHING
-            case _ if self.is_node_class(found):
-                self._classes[found.kind, name] = found
+            case _ if self.is_node_class(item):
+                self._classes[item.kind, name] = item
                 return NOTHING
-        return self.cluster.apply(Observed(found))
+        return self.cluster.apply(Observed(item))
 
     def _absent(self, gone: api.Object) -> Touched:
         name = gone.metadata.name
@@ -124,9 +124,9 @@ class WatchCache:
             return NOTHING
         return self.cluster.apply(Vanished(kind, name, gone.metadata.namespace))
 
-    def is_node_class(self, found: api.Object) -> bool:
+    def is_node_class(self, item: api.Object) -> bool:
         """Whether this is a node class that our cloud launches with."""
-        return (found.api_version.partition("/")[0], found.kind) in self._node_classes
+        return (item.api_version.partition("/")[0], item.kind) in self._node_classes
 
     def _is_ours(self, ref: api.karpenter.NodeClassReference) -> bool:
         return self._is_everything_ours or (ref.group, ref.kind) in self._node_classes
@@ -141,8 +141,8 @@ class Indexed(Generic[ObjectT]):
 
     def get(self, name: str) -> ObjectT | None:
         """The one of that name."""
-        held = self._held.get(name)
-        return None if held is None else held[0]
+        entry = self._held.get(name)
+        return None if entry is None else entry[0]
 
     def all(self) -> tuple[ObjectT, ...]:
         """Every one."""
@@ -152,22 +152,22 @@ class Indexed(Generic[ObjectT]):
         """Those that share this; none where it is empty."""
         return tuple(self._held[name][0] for name in self._names.get(shared, ()))
 
-    def put(self, name: str, one: ObjectT, shared: str) -> None:
+    def put(self, name: str, item: ObjectT, shared: str) -> None:
         """Hold it, in place of an earlier one of its name."""
         self.drop(name)
-        self._held[name] = (one, shared)
+        self._held[name] = (item, shared)
         if shared:
             self._names.setdefault(shared, {})[name] = None
 
     def drop(self, name: str) -> None:
         """Forget it."""
-        held = self._held.pop(name, None)
-        if held is None or not held[1]:
+        entry = self._held.pop(name, None)
+        if entry is None or not entry[1]:
             return
-        names = self._names[held[1]]
+        names = self._names[entry[1]]
         del names[name]
         if not names:
-            del self._names[held[1]]
+            del self._names[entry[1]]
 
 
 class Conflicts:
@@ -202,5 +202,5 @@ async def read_again(kube: Reader, cache: WatchCache, kind: api.Kind, name: str)
 
 def unreadable_event(kind: str, meta: api.ObjectMeta, problem: object) -> Event:
     """An object makes no sense and is left alone."""
-    message = shortened(f"{problem}")
+    message = shorten(f"{problem}")
     return Event(kind, meta.name, UNREADABLE, message, type=EventType.WARNING, uid=meta.uid)

@@ -135,7 +135,7 @@ class Controller:
             compute=setup.compute,
             disrupt=self._disrupt,
             let_nodes_empty=self._let_nodes_empty,
-            planned=self._drain_planned,
+            planned=self._drain_replaced,
             witness=self._witness(setup.witness),
             acts=setup.acts,
         )
@@ -148,14 +148,14 @@ class Controller:
 
         def both(snapshot: Snapshot, plan: Plan, now: datetime, took: float) -> None:
             witness(snapshot, plan, now, took)
-            buffers.decided(snapshot, plan, now)
+            buffers.note_plan(snapshot, plan, now)
 
         return both
 
     def _let_nodes_empty(self, plan: Plan) -> None:
         """Nodes that are to empty by themselves: new pods keep off, and theirs go first."""
-        self._soft_taints.decided(plan.discouraged)
-        self._deletion_costs.decided(plan.yielding)
+        self._soft_taints.want(plan.discouraged)
+        self._deletion_costs.want(plan.yielding)
 
     async def _disrupt(self, disrupt: Disrupt, pools: tuple[NodePool, ...]) -> bool:
         """Take nodes away: at once those that a pool does not want any more, others with care."""
@@ -249,13 +249,11 @@ class Controller:
         if self._is_leading and self._acts:
             self._claims.announce(ending.provider_id)
 
-    def _drain_planned(self, endings: tuple[InstanceEnding, ...]) -> None:
+    def _drain_replaced(self, endings: tuple[InstanceEnding, ...]) -> None:
         """Replacements for these are under way: their nodes may be drained."""
         book = self.cache.cluster.book
         known = (book.ending(ending.provider_id) for ending in endings)
-        waiting = [
-            one.ending.provider_id for one in known if one is not None and not one.is_planned
-        ]
+        waiting = [e.ending.provider_id for e in known if e is not None and not e.is_planned]
         if not waiting:
             return
         self.cache.cluster.apply(EndingsPlanned(tuple(waiting)))
@@ -266,15 +264,15 @@ class Controller:
         problem = f"{type(error).__name__}: {error}"
         self._dependencies.log.error("could not take in a change", about=about, problem=problem)
 
-    def _wake_for(self, what: Touched) -> None:
+    def _wake_for(self, touched: Touched) -> None:
         if self._is_leading:
-            self._decisions.touched(what)
+            self._decisions.touch(touched)
 
     async def _steer(self, claim: api.NodeClaim, node: api.Node) -> None:
         """Tell kube-scheduler who is meant for a node that is about to join: nobody may come to it
         before that, or they take the room of others, for whom another node would be launched.
         """
-        await self._decisions.wait_decided()
+        await self._decisions.wait_for_plan()
         name = node.metadata.name
         pods = self.cache.cluster.book.promised_to(name, claim.metadata.name)
         if await self._nominations.steer(name, pods):
@@ -291,6 +289,6 @@ def _gates(setup: Setup) -> CatalogueGates:
 
 
 def _node_classes(dependencies: Dependencies) -> tuple[api.Kind, ...]:
-    named = ((one.group, one.kind) for one in dependencies.cloud.supported_node_classes)
-    known = api.extended(dependencies.extensions)
+    named = ((kind.group, kind.kind) for kind in dependencies.cloud.supported_node_classes)
+    known = api.all_kinds(dependencies.extensions)
     return tuple(known[key] for key in named if key in known)

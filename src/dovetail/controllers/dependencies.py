@@ -35,7 +35,9 @@ class Dependencies(msgspec.Struct, frozen=True):
     @property
     def node_classes(self) -> tuple[NodeClassRef, ...]:
         """The kinds of node classes that our cloud launches with."""
-        return tuple(NodeClassRef(one.group, one.kind) for one in self.cloud.supported_node_classes)
+        return tuple(
+            NodeClassRef(kind.group, kind.kind) for kind in self.cloud.supported_node_classes
+        )
 
     def queue_settings(self, backoff: Backoff, n_workers: int) -> QueueSettings:
         """How a queue is worked off with these."""

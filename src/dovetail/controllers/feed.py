@@ -60,7 +60,7 @@ Listener = Callable[[Notice], None]
 Failed = Callable[[str, Exception], None]  # which object was told of, and what came of that
 
 
-def _raised(_about: str, error: Exception) -> None:
+def _raise(_about: str, error: Exception) -> None:
     raise error
 
 
@@ -90,14 +90,14 @@ class Feed:
     ) -> None:
         self.cache = cache
         self._touched = touched
-        self.failed: Failed = _raised
+        self.failed: Failed = _raise
         self._listeners: list[tuple[Listener, frozenset[str] | None]] = []
         self._problems: dict[str, str] = {}
         intake = Intake()
         self._mirrors: dict[str, Mirror] = {}
         for kind in kinds:
             mirror = Mirror(kube, Scope(kind), tell=self._hear, intake=intake, pace=pace)
-            cache.mirrored(kind, mirror)
+            cache.add_mirror(kind, mirror)
             self._mirrors[kind.name] = mirror
         self._mirrors[POD.name].keep = _Places().slim
 
@@ -110,8 +110,8 @@ class Feed:
         self._listeners.append((listener, names))
         for name, mirror in self._mirrors.items():
             if name != POD.name and (names is None or name in names):
-                for found in tuple(mirror.held.values()):
-                    self._tell(listener, Present(found))
+                for item in tuple(mirror.objects.values()):
+                    self._tell(listener, Present(item))
 
     async def run(self) -> None:
         """Follow until cancelled."""
@@ -125,7 +125,7 @@ class Feed:
             if not kind or name == kind:
                 await mirror.wait_in_sync()
 
-    def unsynced(self) -> tuple[str, ...]:
+    def unsynced_kinds(self) -> tuple[str, ...]:
         """Kinds that have not been listed yet, each with what is in the way if anything is."""
         return tuple(
             f"{name}: {self._problems.get(name, 'not listed yet')}"
@@ -133,7 +133,7 @@ class Feed:
             if not mirror.is_in_sync
         )
 
-    def missing(self) -> tuple[str, ...]:
+    def missing_kinds(self) -> tuple[str, ...]:
         """Kinds that the cluster does not know or does not show us, and what it said."""
         return tuple(f"{name}: {problem}" for name, problem in sorted(self._problems.items()))
 
@@ -163,9 +163,9 @@ class Feed:
 
 def _about(notice: Notice) -> str:
     match notice:
-        case Present(object=found) | Absent(object=found):
-            meta = found.metadata
-            return f"{found.kind} {meta.namespace}/{meta.name} {meta.resource_version}"
+        case Present(object=item) | Absent(object=item):
+            meta = item.metadata
+            return f"{item.kind} {meta.namespace}/{meta.name} {meta.resource_version}"
         case _:
             return str(notice)
 
@@ -176,9 +176,9 @@ class _Places:
     def __init__(self) -> None:
         self._specs: Shared[api.PodSpec] = Shared(_N_PLACES)  # by node
 
-    def slim(self, found: api.Object) -> api.Object:
+    def slim(self, item: api.Object) -> api.Object:
         """The pod with no more than that."""
-        meta = found.metadata
+        meta = item.metadata
         slim_meta = api.ObjectMeta(
             name=meta.name,
             namespace=meta.namespace,
@@ -186,13 +186,11 @@ class _Places:
             resource_version=meta.resource_version,
             owner_references=meta.owner_references,
         )
-        if not isinstance(found, api.Pod):
-            return msgspec.structs.replace(found, metadata=slim_meta)
-        node = found.spec.node_name
+        if not isinstance(item, api.Pod):
+            return msgspec.structs.replace(item, metadata=slim_meta)
+        node = item.spec.node_name
         spec = self._specs.get(node)
         if spec is None:
             spec = api.PodSpec(node_name=node)
             self._specs.put(node, spec)
-        return api.Pod(
-            api_version=found.api_version, kind=found.kind, metadata=slim_meta, spec=spec
-        )
+        return api.Pod(api_version=item.api_version, kind=item.kind, metadata=slim_meta, spec=spec)

@@ -24,7 +24,7 @@ from dovetail.decide.disrupt import disrupt
 from dovetail.decide.endings import with_due_endings
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.decide.provision import provision
-from dovetail.decide.static import joined, static
+from dovetail.decide.static import join, static
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 
@@ -34,7 +34,7 @@ def decide(snapshot: Snapshot, now: datetime) -> Plan:
     snapshot = with_due_endings(snapshot, now)
     fixed = static(snapshot, now)
     seen = with_room_of_parting(begin(snapshot, fixed, now), now)
-    plan = joined(snapshot, fixed, provision(seen, now))
+    plan = join(snapshot, fixed, provision(seen, now))
     plan = disrupt(snapshot, plan, now)
     wake_at = soonest(plan.wake_at, runs_out_at(snapshot, now))
     return msgspec.structs.replace(plan, wake_at=wake_at)

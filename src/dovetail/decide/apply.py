@@ -35,7 +35,7 @@ _AT_ONCE: Final = timedelta(0)
 
 def begin(snapshot: Snapshot, plan: Plan, now: datetime) -> Snapshot:
     """The cluster as soon as the plan is under way. The very same if there is nothing to do."""
-    coming, places = _coming(plan), _places(plan)
+    coming, places = _all_launches(plan), _places(plan)
     going = tuple(
         Departure(name, item.reason, now) for item in plan.disruptions for name in item.nodes
     )
@@ -70,7 +70,7 @@ def apply(snapshot: Snapshot, plan: Plan) -> Snapshot:
                 _node_with_new_pods(node, snapshot) if node.name in touched else node
                 for node in staying
             ),
-            *(_node(launch, snapshot, is_started=True) for launch in _coming(plan)),
+            *(_node(launch, snapshot, is_started=True) for launch in _all_launches(plan)),
         ),
         pods=tuple(_remaining_pods(pods, plan, gone)),
         ledger=msgspec.structs.replace(
@@ -91,7 +91,7 @@ def _remaining_pods(pods: Iterable[Pod], plan: Plan, gone: set[str]) -> Iterator
             yield msgspec.structs.replace(pod, node_name="", phase="Pending", deleting_at=None)
 
 
-def _coming(plan: Plan) -> tuple[Launch, ...]:
+def _all_launches(plan: Plan) -> tuple[Launch, ...]:
     return (*plan.launches, *(new for item in plan.disruptions for new in item.replacements))
 
 
@@ -101,8 +101,8 @@ def _places(plan: Plan) -> dict[str, str]:
         *plan.nominations,
         *(place for disruption in plan.disruptions for place in disruption.places),
     )
-    found = {pod: nomination.node for nomination in planned for pod in nomination.pods}
-    return found | {pod: launch.name for launch in _coming(plan) for pod in launch.pods}
+    node_by_pod = {pod: nomination.node for nomination in planned for pod in nomination.pods}
+    return node_by_pod | {pod: launch.name for launch in _all_launches(plan) for pod in launch.pods}
 
 
 def _pods_after_moves(pods: tuple[Pod, ...], places: Mapping[str, str]) -> tuple[Pod, ...]:
@@ -121,7 +121,9 @@ def _pods_after_moves(pods: tuple[Pod, ...], places: Mapping[str, str]) -> tuple
 def _ledger_after(ledger: Ledger, plan: Plan, pods: Iterable[Pod]) -> Ledger:
     """Promises to pods that have been given a place are kept, and reservations are used up."""
     reserved = Counter(ledger.reserved_by_id)
-    reserved.update(launch.reservation_id for launch in _coming(plan) if launch.reservation_id)
+    reserved.update(
+        launch.reservation_id for launch in _all_launches(plan) if launch.reservation_id
+    )
     places = _places(plan) if ledger.nominations else {}
     placed = {pod.uid for pod in pods if pod.key in places} if places else set()
     return msgspec.structs.replace(
@@ -186,8 +188,13 @@ def _larger(launch: Launch, snapshot: Snapshot, capacity: Mapping[str, int]) -> 
     if not limited:
         return {}
     listed = set(launch.instance_types)
-    types = [one for one in snapshot.instance_types.get(launch.node_pool, ()) if one.name in listed]
-    most = {name: max((one.capacity.get(name, 0) for one in types), default=0) for name in limited}
+    types = [
+        kind for kind in snapshot.instance_types.get(launch.node_pool, ()) if kind.name in listed
+    ]
+    most = {
+        name: max((instance_type.capacity.get(name, 0) for instance_type in types), default=0)
+        for name in limited
+    }
     return {name: amount for name, amount in most.items() if amount > capacity.get(name, 0)}
 
 

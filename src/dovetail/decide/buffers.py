@@ -16,7 +16,7 @@ import msgspec
 from dovetail import labels
 from dovetail.decide.candidates import kept_places
 from dovetail.decide.lifecycle.conditions import SetCondition, Status, fail
-from dovetail.decide.nodes import census, leaving
+from dovetail.decide.nodes import census, leaving_nodes
 from dovetail.model.plan import Plan
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
@@ -64,15 +64,15 @@ def buffer_rooms(snapshot: Snapshot, plan: Plan, now: datetime) -> Mapping[Buffe
 
 
 def _buffer_of(pod: Pod) -> BufferKey:
-    said = pod.annotations
-    return said.get(labels.BUFFER_NAMESPACE, ""), said.get(labels.BUFFER_NAME, "")
+    annotations = pod.annotations
+    return annotations.get(labels.BUFFER_NAMESPACE, ""), annotations.get(labels.BUFFER_NAME, "")
 
 
 def _places(
     snapshot: Snapshot, plan: Plan, virtual: list[Pod], now: datetime
 ) -> Iterator[tuple[str, str]]:
     """Where each pod is to be: as promised before, or as this plan says."""
-    staying = frozenset(node.name for node in snapshot.nodes) - leaving(snapshot)
+    staying = frozenset(node.name for node in snapshot.nodes) - leaving_nodes(snapshot)
     promised = kept_places(snapshot, staying, census(snapshot.pods), now)
     for pod in virtual:
         if pod.uid in promised:
@@ -99,10 +99,10 @@ def buffer_conditions(
         return ready, fail(PROVISIONING, EMPTY, "the buffer is for no pods")
     if room is None or room.n_pods != n_pods:
         return (ready,)
-    return ready, _provisioning(room)
+    return ready, _condition_of(room)
 
 
-def _provisioning(room: BufferRoom) -> SetCondition:
+def _condition_of(room: BufferRoom) -> SetCondition:
     if room.n_there == room.n_pods:
         message = f"running nodes have room for {room.n_pods} of {room.n_pods} pods"
         return SetCondition(PROVISIONING, Status.TRUE, FITS, message)

@@ -19,10 +19,10 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.endings import doomed, due_moments
+from dovetail.decide.endings import due_moments, ending_nodes
 from dovetail.decide.explain import say
 from dovetail.decide.lifecycle.protection import protected_for, protection
-from dovetail.decide.nodes import Census, census, leaving, recalled
+from dovetail.decide.nodes import Census, census, leaving_nodes, with_memory
 from dovetail.decide.pdbs import is_kept_for_ever
 from dovetail.model.ledger import Nomination
 from dovetail.model.node import Node
@@ -55,7 +55,7 @@ def kept_places(
     if not nominations:
         return {}
     rooms = _rooms({nomination.node for nomination in nominations}, snapshot.nodes, where, now)
-    pods = {pod.uid: pod for pod in _coming(snapshot, where)} if rooms else {}
+    pods = {pod.uid: pod for pod in _promised_pods(snapshot, where)} if rooms else {}
     return dict(_with_room(nominations, pods, rooms))
 
 
@@ -63,17 +63,17 @@ def promised_by_node(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[Po
     """The pods for which nodes keep room that an earlier plan promised them, or that kube-scheduler
     makes by preempting others.
     """
-    where, gone = census(snapshot.pods), leaving(snapshot)
+    where, gone = census(snapshot.pods), leaving_nodes(snapshot)
     staying = frozenset(node.name for node in snapshot.nodes) - gone
-    places = kept_places(snapshot, staying, where, now) | _theirs(snapshot, staying, where)
-    found: dict[str, list[Pod]] = {}
-    for pod in _coming(snapshot, where) if places else ():
+    places = kept_places(snapshot, staying, where, now) | _nominated_nodes(snapshot, staying, where)
+    pods_by_node: dict[str, list[Pod]] = {}
+    for pod in _promised_pods(snapshot, where) if places else ():
         if pod.uid in places and not pod.is_terminal and pod.deleting_at is None:
-            found.setdefault(places[pod.uid], []).append(pod)
-    return {node: tuple(pods) for node, pods in found.items()}
+            pods_by_node.setdefault(places[pod.uid], []).append(pod)
+    return {node: tuple(pods) for node, pods in pods_by_node.items()}
 
 
-def _theirs(snapshot: Snapshot, staying: frozenset[str], where: Census) -> dict[str, str]:
+def _nominated_nodes(snapshot: Snapshot, staying: frozenset[str], where: Census) -> dict[str, str]:
     """The node on which kube-scheduler makes room for each pod, by uid; what we said is not its."""
     ours = {(nomination.pod_uid, nomination.node) for nomination in snapshot.ledger.nominations}
     return {
@@ -90,7 +90,7 @@ def with_kept_rooms(snapshot: Snapshot, now: datetime) -> Snapshot:
     where = census(snapshot.pods)
     if not any(pod.is_virtual for pod in where.unbound):
         return snapshot
-    staying = frozenset(node.name for node in snapshot.nodes) - leaving(snapshot)
+    staying = frozenset(node.name for node in snapshot.nodes) - leaving_nodes(snapshot)
     places = kept_places(snapshot, staying, where, now)
     pods = tuple(
         msgspec.structs.replace(pod, node_name=places[pod.uid])
@@ -101,10 +101,10 @@ def with_kept_rooms(snapshot: Snapshot, now: datetime) -> Snapshot:
     return msgspec.structs.replace(snapshot, pods=pods)
 
 
-def _coming(snapshot: Snapshot, where: Census) -> Iterator[Pod]:
+def _promised_pods(snapshot: Snapshot, where: Census) -> Iterator[Pod]:
     """Pods that may go where they were promised to: those that wait, or whose node leaves."""
     yield from where.unbound
-    for name in sorted(leaving(snapshot)):
+    for name in sorted(leaving_nodes(snapshot)):
         yield from where.by_node.get(name, ())
 
 
@@ -162,17 +162,17 @@ class Waiting(msgspec.Struct, frozen=True, gc=False):
     reserved: tuple[Pod, ...] = ()
 
 
-def waiting(snapshot: Snapshot, now: datetime | None = None) -> Waiting:
+def pending_pods(snapshot: Snapshot, now: datetime | None = None) -> Waiting:
     """Sort out who needs a node. Timed do-not-disrupt protection only ends where `now` is given."""
-    gone = leaving(snapshot)
-    staying = _staying(snapshot.nodes, gone)
+    gone = leaving_nodes(snapshot)
+    staying = _usable_names(snapshot.nodes, gone)
     ours = frozenset((item.pod_uid, item.node) for item in snapshot.ledger.nominations)
     where = census(snapshot.pods)
     sorter = _Sorter(staying, ours, kept_places(snapshot, staying, where, now))
     for pod in where.unbound:
         if _is_unbound_candidate(pod):
             sorter.add(pod)
-    lost = doomed(snapshot.ledger.endings, snapshot.nodes)
+    lost = ending_nodes(snapshot.ledger.endings, snapshot.nodes)
     for node in sorted(gone):
         for pod in where.by_node.get(node, ()):
             if is_movable(pod, snapshot.disruption_budgets, now) or (
@@ -182,8 +182,8 @@ def waiting(snapshot: Snapshot, now: datetime | None = None) -> Waiting:
     return sorter.result()
 
 
-@recalled
-def _staying(nodes: tuple[Node, ...], gone: frozenset[str]) -> frozenset[str]:
+@with_memory
+def _usable_names(nodes: tuple[Node, ...], gone: frozenset[str]) -> frozenset[str]:
     return frozenset(node.name for node in nodes) - gone
 
 
@@ -246,9 +246,7 @@ def spec_problem(spec: PodSpec) -> Problem | None:
     """What its template says that nobody can plan for."""
     if spec.is_gated:
         return Problem(
-            Reason.SCHEDULING_GATED,
-            say(Reason.SCHEDULING_GATED),
-            "remove its scheduling gates",
+            Reason.SCHEDULING_GATED, say(Reason.SCHEDULING_GATED), "remove its scheduling gates"
         )
     if spec.scheduler_name not in ("", DEFAULT_SCHEDULER):
         return Problem(
@@ -340,7 +338,7 @@ def _expiry_moments(snapshot: Snapshot, now: datetime) -> Iterator[datetime]:
     if where.unbound:
         yield from turns_at(snapshot)
     by_node = where.by_node
-    for node in leaving(snapshot):  # their pods are planned for once they are not protected
+    for node in leaving_nodes(snapshot):  # their pods are planned for once they are not protected
         for pod in by_node.get(node, ()):
             until = protection(pod, now).until
             if until is not None:

@@ -70,7 +70,7 @@ def with_due_endings(snapshot: Snapshot, now: datetime) -> Snapshot:
     if not due:
         return snapshot
     later = tuple(ending for ending in ledger.later_endings if not is_due(ending, now))
-    endings = tuple(sorted((*ledger.endings, *due), key=lambda one: one.provider_id))
+    endings = tuple(sorted((*ledger.endings, *due), key=lambda ending: ending.provider_id))
     changed = msgspec.structs.replace(ledger, endings=endings, later_endings=later)
     return msgspec.structs.replace(snapshot, ledger=changed)
 
@@ -83,9 +83,9 @@ def due_moments(snapshot: Snapshot) -> Iterator[datetime]:
             yield moment
 
 
-def doomed(endings: Iterable[InstanceEnding], nodes: Iterable[Node]) -> frozenset[str]:
+def ending_nodes(endings: Iterable[InstanceEnding], nodes: Iterable[Node]) -> frozenset[str]:
     """The nodes, by name, that go at an instant that is known, whatever protects their pods."""
-    ending = {one.provider_id for one in endings if one.at is not None or one.is_forced}
+    ending = {ending.provider_id for ending in endings if ending.at is not None or ending.is_forced}
     if not ending:
         return frozenset()
     return frozenset(node.name for node in nodes if node.provider_id in ending)
@@ -93,7 +93,7 @@ def doomed(endings: Iterable[InstanceEnding], nodes: Iterable[Node]) -> frozense
 
 def losing_their_node(pods: Iterable[Pod], snapshot: Snapshot) -> frozenset[PodKey]:
     """Those of the pods whose instances are about to end."""
-    ending = {one.provider_id for one in snapshot.ledger.endings}
+    ending = {ending.provider_id for ending in snapshot.ledger.endings}
     if not ending:
         return frozenset()
     names = {node.name for node in snapshot.nodes if node.provider_id in ending}

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.nodes import recalled
+from dovetail.decide.nodes import with_memory
 from dovetail.model.ledger import EvictionCount, Ledger
 from dovetail.model.pod import Pod
 
@@ -66,11 +66,9 @@ def free_at(
     return at
 
 
-@recalled
-def _by_workload(
-    evictions: tuple[EvictionCount, ...],
-) -> Mapping[str, tuple[EvictionCount, ...]]:
-    found: dict[str, list[EvictionCount]] = {}
+@with_memory
+def _by_workload(evictions: tuple[EvictionCount, ...]) -> Mapping[str, tuple[EvictionCount, ...]]:
+    by_workload: dict[str, list[EvictionCount]] = {}
     for eviction in sorted(evictions, key=lambda count: (count.workload, count.hour)):
-        found.setdefault(eviction.workload, []).append(eviction)
-    return {workload: tuple(counts) for workload, counts in found.items()}
+        by_workload.setdefault(eviction.workload, []).append(eviction)
+    return {workload: tuple(counts) for workload, counts in by_workload.items()}

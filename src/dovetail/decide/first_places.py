@@ -20,9 +20,9 @@ def first_places(puzzle: Puzzle, solution: Solution, first: frozenset[PodKey]) -
     left_out = [pod for pod in solution.unplaced if pod.key in first]
     if not left_out or not _may_gain(left_out, puzzle, solution, first):
         return solution
-    again = solve(msgspec.structs.replace(puzzle, pods=_ranked(puzzle.pods, first)))
+    again = solve(msgspec.structs.replace(puzzle, pods=_raise_first(puzzle.pods, first)))
     n_left_out = sum(pod.key in first for pod in again.unplaced)
-    return _unranked(again, puzzle.pods) if n_left_out < len(left_out) else solution
+    return _with_own_pods(again, puzzle.pods) if n_left_out < len(left_out) else solution
 
 
 def _may_gain(
@@ -34,7 +34,7 @@ def _may_gain(
     return any(pod.spec.priority in priorities and pod.key not in waiting for pod in puzzle.pods)
 
 
-def _ranked(pods: Iterable[Pod], first: frozenset[PodKey]) -> tuple[Pod, ...]:
+def _raise_first(pods: Iterable[Pod], first: frozenset[PodKey]) -> tuple[Pod, ...]:
     """The pods with the priorities of the first raised by half a step: all are doubled. Pods that
     shared a spec and a rank share one again.
     """
@@ -51,19 +51,19 @@ def _ranked(pods: Iterable[Pod], first: frozenset[PodKey]) -> tuple[Pod, ...]:
     return tuple(ranked)
 
 
-def _unranked(solution: Solution, pods: Iterable[Pod]) -> Solution:
+def _with_own_pods(solution: Solution, pods: Iterable[Pod]) -> Solution:
     """The solution with the pods as they are."""
     by_key = {pod.key: pod for pod in pods}
 
-    def restored(ranked: Iterable[Pod]) -> tuple[Pod, ...]:
+    def own_pods(ranked: Iterable[Pod]) -> tuple[Pod, ...]:
         return tuple(by_key[pod.key] for pod in ranked)
 
     def with_pods(node: PlannedNode) -> PlannedNode:
-        return msgspec.structs.replace(node, pods=restored(node.pods))
+        return msgspec.structs.replace(node, pods=own_pods(node.pods))
 
     return msgspec.structs.replace(
         solution,
         launches=tuple(with_pods(node) for node in solution.launches),
-        placed=tuple((node, restored(ranked)) for node, ranked in solution.placed),
-        unplaced=restored(solution.unplaced),
+        placed=tuple((node, own_pods(ranked)) for node, ranked in solution.placed),
+        unplaced=own_pods(solution.unplaced),
     )

@@ -18,7 +18,7 @@ from dovetail.decide.sieve import sift
 from dovetail.decide.sieve.room import amounts
 from dovetail.decide.sieve.state import Ask, Bench, Finding, Waiver
 from dovetail.decide.sieve.typesets import Bits
-from dovetail.decide.sieve.wishes import spoken, without
+from dovetail.decide.sieve.wishes import needs_text, without
 from dovetail.model.resources import CPU, NODES
 from dovetail.model.verdict import Reason
 from dovetail.units import quantity
@@ -78,10 +78,10 @@ class Repair(msgspec.Struct, frozen=True):
 
 
 def best_repair(
-    ask: Ask, found: Sequence[tuple[Bench, Finding]], known_keys: Callable[[], Iterable[str]]
+    ask: Ask, findings: Sequence[tuple[Bench, Finding]], known_keys: Callable[[], Iterable[str]]
 ) -> Repair | None:
     """The easiest of the smallest repairs. More than one change is tried on few pools only."""
-    likely = sorted(found, key=lambda pair: _RANKS[pair[1].reason])
+    likely = sorted(findings, key=lambda pair: _RANKS[pair[1].reason])
     return _best(ask, likely, known_keys, most=1) or _best(
         ask, likely[:_MOST_POOLS], known_keys, most=_MOST_CHANGES
     )
@@ -113,10 +113,10 @@ def _changes(case: PodCase, most: int) -> tuple[Change, ...]:
             return ()
         changes.append(change)
         waived = case.waived | change.waiver
-        found = sift(case.bench, case.ask, waived)
-        if found is None:
+        finding = sift(case.bench, case.ask, waived)
+        if finding is None:
             return tuple(changes)
-        case = PodCase(case.bench, case.ask, found, waived, case.known_keys)
+        case = PodCase(case.bench, case.ask, finding, waived, case.known_keys)
     return ()
 
 
@@ -169,8 +169,8 @@ _PLAIN: Final[Mapping[Reason, str]] = {
 def _min_values(case: PodCase) -> Change:
     key = case.finding.subject
     asked = dict(case.bench.shelf.min_values)[key]
-    found = case.bench.shelf.n_values(key, case.finding.left)
-    return case.change(f"lower minValues of {key} in NodePool {case.pool} from {asked} to {found}")
+    n_left = case.bench.shelf.n_values(key, case.finding.left)
+    return case.change(f"lower minValues of {key} in NodePool {case.pool} from {asked} to {n_left}")
 
 
 def _spread(case: PodCase) -> Change:
@@ -195,7 +195,7 @@ def _no_offering(case: PodCase) -> Change:
 
 def _volume_topology(case: PodCase) -> Change:
     return case.change(
-        f"let NodePool {case.pool} launch where the volumes are ({spoken(case.finding.said)})"
+        f"let NodePool {case.pool} launch where the volumes are ({needs_text(case.finding.said)})"
     )
 
 
@@ -205,7 +205,9 @@ def _node_affinity(case: PodCase) -> Change:
         return case.change(f"do not select a node by {key}")
     if not case.bench.shelf.offers_label(key):
         return _absent_label(case)
-    asked = sorted(value for one in case.finding.said if not one.complement for value in one.values)
+    asked = sorted(
+        value for need in case.finding.said if not need.complement for value in need.values
+    )
     values = case.bench.shelf.values(key)
     for value in asked:
         hint = closest_value(value, values)
@@ -213,10 +215,10 @@ def _node_affinity(case: PodCase) -> Change:
             return case.change(f"use {key} {hint} instead of {value}", rank=MISSPELT)
     if key == labels.NODE_POOL:
         return case.change(f"let the pod use NodePool {case.pool}")
-    held = case.bench.shelf.table.index(key).by_value
-    launchable = [value for value in asked if value in held]
+    by_value = case.bench.shelf.table.index(key).by_value
+    launchable = [value for value in asked if value in by_value]
     if launchable or not values:
-        shown = ", ".join(launchable) or spoken(case.finding.said)
+        shown = ", ".join(launchable) or needs_text(case.finding.said)
         return case.change(f"allow {key} {shown} in NodePool {case.pool}")
     return case.change(f"choose {key} among {', '.join(values[:5])}")
 
@@ -234,7 +236,7 @@ def _absent_label(case: PodCase) -> Change:
 
 def _limits(case: PodCase) -> Change:
     limits, remaining = case.bench.shelf.pool.limits, case.bench.remaining
-    lacking = _lacking(case)
+    lacking = _least_limits(case)
     raised = [
         f"limits.{name} of NodePool {case.pool} from {quantity.render(name, limits[name])} to "
         f"{quantity.render(name, limits[name] - remaining[name] + needed)}"
@@ -243,7 +245,7 @@ def _limits(case: PodCase) -> Change:
     return case.change(f"raise {' and '.join(raised)}")
 
 
-def _lacking(case: PodCase) -> dict[str, int]:
+def _least_limits(case: PodCase) -> dict[str, int]:
     """What a node must be allowed to have, by limited resource: the least that is enough."""
     remaining, left = case.bench.remaining, case.finding.left
     table = case.bench.shelf.table
@@ -289,12 +291,12 @@ def _wider_labels(case: PodCase, short: list[tuple[str, int]]) -> Change | None:
     keys = {key for wish in case.ask.wishes for key in wish} - case.waived.keys
     for key in sorted(keys, key=lambda key: (key != labels.ZONE, key)):
         waiver = Waiver(keys=frozenset({key}))
-        found = sift(case.bench, case.ask, case.waived | waiver)
-        if found is not None and found.reason is Reason.RESOURCES:
+        finding = sift(case.bench, case.ask, case.waived | waiver)
+        if finding is not None and finding.reason is Reason.RESOURCES:
             continue
         requirements = next(wish[key] for wish in case.ask.wishes if key in wish)
         values = ", ".join(sorted(requirements[0].values)) if not requirements[0].complement else ""
-        named = f"zone {values}" if key == labels.ZONE and values else spoken(requirements)
+        named = f"zone {values}" if key == labels.ZONE and values else needs_text(requirements)
         text = f"{named} has no offering that fits {amounts(short)}: allow others"
         return case.change(text, waiver=waiver)
     return None
@@ -304,12 +306,12 @@ def _wider_pool(case: PodCase, short: list[tuple[str, int]]) -> Change | None:
     """A type that would do but that the pool does not admit."""
     shelf = case.bench.shelf
     table = shelf.table
-    mask = table.folded(table.rows()) & ~shelf.admitted
+    mask = table.types_of(table.rows()) & ~shelf.admitted
     for name, amount in case.ask.requests:
         mask &= table.free(name, shelf.overhead).at_least(amount)
     for key, requirements in without(case.ask.wishes[0], case.waived.keys).items():
-        mask &= table.index(key).having(requirements) | (
-            shelf.admitting(key, requirements) & table.index(key).absent
+        mask &= table.index(key).rows_with(requirements) | (
+            shelf.types_admitting(key, requirements) & table.index(key).absent
         )
     if not mask:
         return None

@@ -36,7 +36,7 @@ class Sample(msgspec.Struct, frozen=True, order=True):
     price_nanousd: int
 
 
-def sampled(snapshot: Snapshot, now: datetime) -> Iterator[Sample]:
+def sample_plans(snapshot: Snapshot, now: datetime) -> Iterator[Sample]:
     """Plans with other numbers of nodes, one after another."""
     first = _sample(snapshot, now, 0)
     yield first
@@ -61,9 +61,7 @@ def frontier(samples: Sequence[Sample]) -> tuple[FrontierPoint, ...]:
     best_from = {after: _slope(before, after) for before, after in pairwise(hull)}
     return tuple(
         FrontierPoint(
-            sample.n_nodes,
-            sample.price_nanousd,
-            0 if sample == kept[0] else best_from.get(sample),
+            sample.n_nodes, sample.price_nanousd, 0 if sample == kept[0] else best_from.get(sample)
         )
         for sample in kept
     )
@@ -84,8 +82,7 @@ def _next_price(samples: Sequence[Sample], tried: set[int]) -> int | None:
     """The price per node at which two neighbours cost the same, of those farthest apart."""
     hull = _hull(_pareto_front(samples))
     pairs = sorted(
-        pairwise(hull),
-        key=lambda pair: (pair[1].n_nodes - pair[0].n_nodes, pair[0].n_nodes),
+        pairwise(hull), key=lambda pair: (pair[1].n_nodes - pair[0].n_nodes, pair[0].n_nodes)
     )
     for before, after in pairs:
         price = _slope(before, after)

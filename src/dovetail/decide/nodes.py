@@ -28,7 +28,7 @@ P = ParamSpec("P")
 V = TypeVar("V")
 
 
-def recalled(work_out: Callable[P, V]) -> Callable[P, V]:
+def with_memory(work_out: Callable[P, V]) -> Callable[P, V]:
     """The same function, which works nothing out when the last question is asked again.
 
     Only for pure functions of frozen parts, given by position.
@@ -54,18 +54,18 @@ class Census(msgspec.Struct, frozen=True):
     by_node: Mapping[str, tuple[Pod, ...]]
 
 
-@recalled
+@with_memory
 def census(pods: tuple[Pod, ...]) -> Census:
     """Sort the pods by node."""
-    found: dict[str, list[Pod]] = {"": []}
+    by_node: dict[str, list[Pod]] = {"": []}
     for pod in pods:
-        held = found.get(pod.node_name)
-        if held is None:
-            found[pod.node_name] = [pod]
+        on_node = by_node.get(pod.node_name)
+        if on_node is None:
+            by_node[pod.node_name] = [pod]
         else:
-            held.append(pod)
-    unbound = tuple(found.pop(""))
-    return Census(unbound, {node: tuple(held) for node, held in found.items()})
+            on_node.append(pod)
+    unbound = tuple(by_node.pop(""))
+    return Census(unbound, {node: tuple(pods) for node, pods in by_node.items()})
 
 
 def is_leaving(node: Node) -> bool:
@@ -81,21 +81,19 @@ def is_terminating(node: Node) -> bool:
     )
 
 
-def leaving(snapshot: Snapshot) -> frozenset[str]:
+def leaving_nodes(snapshot: Snapshot) -> frozenset[str]:
     """The nodes on their way out, by name: those that say so, and those that are being disrupted or
     whose instances end, which are marked before anything shows on them.
     """
-    return _leaving(snapshot.nodes, snapshot.ledger.disrupting, snapshot.ledger.endings)
+    return _leaving_names(snapshot.nodes, snapshot.ledger.disrupting, snapshot.ledger.endings)
 
 
-@recalled
-def _leaving(
-    nodes: tuple[Node, ...],
-    disrupting: tuple[Departure, ...],
-    endings: tuple[InstanceEnding, ...],
+@with_memory
+def _leaving_names(
+    nodes: tuple[Node, ...], disrupting: tuple[Departure, ...], endings: tuple[InstanceEnding, ...]
 ) -> frozenset[str]:
-    marked = {one.node for one in disrupting}
-    ending = {one.provider_id for one in endings}
+    marked = {departure.node for departure in disrupting}
+    ending = {ending.provider_id for ending in endings}
     return frozenset(
         node.name
         for node in nodes
@@ -110,7 +108,7 @@ def is_managed(node: Node) -> bool:
 
 def usable(snapshot: Snapshot) -> tuple[Node, ...]:
     """The nodes that pods may be placed on, as they will be once started."""
-    catalogue, gone = _Catalogue(snapshot.instance_types), leaving(snapshot)
+    catalogue, gone = _Catalogue(snapshot.instance_types), leaving_nodes(snapshot)
     return tuple(
         _expected_node(node, catalogue) for node in snapshot.nodes if node.name not in gone
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, Generic, TypeVar
 
-from dovetail.decide.nodes import recalled
+from dovetail.decide.nodes import with_memory
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import DisruptionBudget
 from dovetail.model.topology import LabelSelector
@@ -30,22 +30,22 @@ class Selectors(Generic[T]):
         self._by_label: dict[tuple[str, str], list[_Listed[T]]] = {}
         self._keys: dict[str, None] = {}
         self._others: list[_Listed[T]] = []
-        for number, (selector, thing) in enumerate(given):
+        for number, (selector, item) in enumerate(given):
             if not selector.nothing:
-                self._add(number, selector, thing)
+                self._add(number, selector, item)
 
-    def _add(self, number: int, selector: LabelSelector, thing: T) -> None:
+    def _add(self, number: int, selector: LabelSelector, item: T) -> None:
         named = (item for item in selector.expressions if item.values and not item.complement)
         first = next(named, None)
         if first is None:
-            self._others.append((number, selector, thing))
+            self._others.append((number, selector, item))
             return
         self._keys[first.key] = None
         rest = selector if len(selector.expressions) > 1 else None
         for value in first.values:
-            self._by_label.setdefault((first.key, value), []).append((number, rest, thing))
+            self._by_label.setdefault((first.key, value), []).append((number, rest, item))
 
-    def matching(self, labels_by_key: Mapping[str, str]) -> list[T]:
+    def matches(self, labels_by_key: Mapping[str, str]) -> list[T]:
         """The things whose selector means an object with these labels."""
         likely = list(self._others)
         for key in self._keys:
@@ -54,21 +54,21 @@ class Selectors(Generic[T]):
                 likely += self._by_label.get((key, value), ())
         if not likely:
             return []
-        found = [entry for entry in likely if entry[1] is None or entry[1].matches(labels_by_key)]
-        if len(found) > 1:
-            found.sort(key=lambda entry: entry[0])
-        return [thing for _, _, thing in found]
+        matches = [entry for entry in likely if entry[1] is None or entry[1].matches(labels_by_key)]
+        if len(matches) > 1:
+            matches.sort(key=lambda entry: entry[0])
+        return [item for _, _, item in matches]
 
 
-def selecting(pod: Pod, budgets: tuple[DisruptionBudget, ...]) -> tuple[DisruptionBudget, ...]:
+def pdbs_of(pod: Pod, budgets: tuple[DisruptionBudget, ...]) -> tuple[DisruptionBudget, ...]:
     """The budgets that are about this pod, by name."""
     selectors = _by_namespace(budgets).get(pod.namespace)
-    return tuple(selectors.matching(pod.labels)) if selectors is not None else _NONE
+    return tuple(selectors.matches(pod.labels)) if selectors is not None else _NONE
 
 
 def is_kept_for_ever(pod: Pod, budgets: tuple[DisruptionBudget, ...]) -> bool:
     """Whether the pod cannot be evicted at all: two budgets, or one that never allows it."""
-    about = [budget for budget in selecting(pod, budgets) if not lets_unhealthy_go(budget, pod)]
+    about = [budget for budget in pdbs_of(pod, budgets) if not lets_unhealthy_go(budget, pod)]
     return len(about) > 1 or any(never_allows(budget) for budget in about)
 
 
@@ -93,14 +93,14 @@ def share(stated: str, n_all: int) -> int:
     return int(percent) if percent == stated else -(-n_all * int(percent) // 100)
 
 
-@recalled
+@with_memory
 def _by_namespace(
     budgets: tuple[DisruptionBudget, ...],
 ) -> Mapping[str, Selectors[DisruptionBudget]]:
-    found: dict[str, list[DisruptionBudget]] = {}
+    by_namespace: dict[str, list[DisruptionBudget]] = {}
     for budget in sorted(budgets, key=lambda budget: budget.name):
-        found.setdefault(budget.namespace, []).append(budget)
+        by_namespace.setdefault(budget.namespace, []).append(budget)
     return {
-        namespace: Selectors((budget.selector, budget) for budget in held)
-        for namespace, held in found.items()
+        namespace: Selectors((budget.selector, budget) for budget in pdbs)
+        for namespace, pdbs in by_namespace.items()
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from dovetail.decide.explain import say
-from dovetail.decide.nodes import is_leaving, leaving, recalled
+from dovetail.decide.nodes import is_leaving, leaving_nodes, with_memory
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
@@ -23,7 +23,7 @@ RefusedPool = tuple[NodePool, Problem]
 Prices = Mapping[tuple[str, str, str, str], int]  # by pool, type, zone and capacity type
 
 
-@recalled
+@with_memory
 def pools_by_name(pools: tuple[NodePool, ...]) -> Mapping[str, NodePool]:
     """The pools of a snapshot, to be looked up for every node."""
     return {pool.name: pool for pool in pools}
@@ -130,10 +130,10 @@ def price_of(node: Node, known: Prices) -> int:
 
 def running_price(snapshot: Snapshot) -> int:
     """What the cluster's own nodes cost, without those on their way out."""
-    return _running_price(snapshot.nodes, leaving(snapshot), prices(snapshot))
+    return _running_price(snapshot.nodes, leaving_nodes(snapshot), prices(snapshot))
 
 
-@recalled
+@with_memory
 def _prices(pools: tuple[NodePool, ...], types: Mapping[str, tuple[InstanceType, ...]]) -> Prices:
     return {
         (pool.name, kind.name, offering.zone, offering.capacity_type): offering.price_nanousd
@@ -143,7 +143,7 @@ def _prices(pools: tuple[NodePool, ...], types: Mapping[str, tuple[InstanceType,
     }
 
 
-@recalled
+@with_memory
 def _whole_prices(known: Prices, pools: tuple[NodePool, ...], policy: Policy) -> Prices:
     more = {pool.name: policy.node_price_of(pool) for pool in pools}
     if not any(more.values()):
@@ -151,6 +151,6 @@ def _whole_prices(known: Prices, pools: tuple[NodePool, ...], policy: Policy) ->
     return {key: price + more[key[0]] for key, price in known.items()}
 
 
-@recalled
+@with_memory
 def _running_price(nodes: tuple[Node, ...], gone: frozenset[str], known: Prices) -> int:
     return sum(price_of(node, known) for node in nodes if node.node_pool and node.name not in gone)

@@ -15,10 +15,10 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.candidates import Waiting, waiting
+from dovetail.decide.candidates import Waiting, pending_pods
 from dovetail.decide.endings import losing_their_node
 from dovetail.decide.first_places import first_places
-from dovetail.decide.nodes import recalled, usable
+from dovetail.decide.nodes import usable, with_memory
 from dovetail.decide.pools import RefusedPool, eligible_pools, remaining_limits, running_price
 from dovetail.decide.reasons import Context, explain_refused, explain_unplaced
 from dovetail.decide.spread import with_default_spread
@@ -40,9 +40,9 @@ _OTHER: Final = "other"  # a value for a label that must have one, whichever
 
 def provision(snapshot: Snapshot, now: datetime) -> Plan:
     """Give every waiting pod a place: on a node there is, or on a new one; or say why not."""
-    queue = waiting(snapshot, now)
+    queue = pending_pods(snapshot, now)
     if not queue.pods:
-        return _idle(snapshot, queue)
+        return _idle_plan(snapshot, queue)
     volumes, unusable = volumes_by_pod(queue.pods, snapshot)
     refused = (*queue.refused, *unusable)
     puzzle, refused_pools = _puzzle(snapshot, now, queue, volumes)
@@ -67,7 +67,7 @@ def provision(snapshot: Snapshot, now: datetime) -> Plan:
     )
 
 
-def _idle(snapshot: Snapshot, queue: Waiting) -> Plan:
+def _idle_plan(snapshot: Snapshot, queue: Waiting) -> Plan:
     """The plan when there is nobody to plan for, without putting a puzzle together."""
     told = explain_refused(queue.refused)
     return Plan(
@@ -87,8 +87,8 @@ def _puzzle(
     pods = with_default_spread(ready, snapshot)
     pools, refused_pools = eligible_pools(snapshot)
     nodes = usable(snapshot)
-    bound = _bound(snapshot, nodes, queue.reserved, {pod.key for pod in pods if pod.node_name})
-    held = (pod for pod in bound if pod.claim_names)
+    bound = _bound_pods(snapshot, nodes, queue.reserved, {pod.key for pod in pods if pod.node_name})
+    with_claims = (pod for pod in bound if pod.claim_names)
     puzzle = Puzzle(
         pods=pods,
         nodes=nodes,
@@ -97,7 +97,7 @@ def _puzzle(
         instance_types=obtainable(snapshot, now),
         daemon_sets=snapshot.daemon_sets,
         volumes=volumes,
-        bound_volumes=volumes_by_pod(held, snapshot)[0],
+        bound_volumes=volumes_by_pod(with_claims, snapshot)[0],
         limits={pool.name: remaining_limits(pool, nodes) for pool in pools},
         reserved_by_id=snapshot.ledger.reserved_by_id,
         namespaces=snapshot.namespaces,
@@ -135,7 +135,7 @@ def _cost(snapshot: Snapshot, solution: Solution) -> Cost:
     )
 
 
-def _bound(
+def _bound_pods(
     snapshot: Snapshot, nodes: Iterable[Node], reserved: Iterable[Pod], moving: set[str]
 ) -> tuple[Pod, ...]:
     """The pods that hold room on usable nodes."""
@@ -159,12 +159,12 @@ def obtainable(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[Instance
     if not refused:
         return snapshot.instance_types
     return {
-        pool: tuple(_without(kind, pool, refused) for kind in types)
+        pool: tuple(_without_refused(kind, pool, refused) for kind in types)
         for pool, types in snapshot.instance_types.items()
     }
 
 
-def _without(
+def _without_refused(
     kind: InstanceType, pool: str, refused: set[tuple[str, str, str, str]]
 ) -> InstanceType:
     is_refused = [
@@ -218,7 +218,7 @@ def _free_name(pool: str, revision: int, counters: Counter[str], taken: set[str]
             return name
 
 
-@recalled
+@with_memory
 def _names(nodes: tuple[Node, ...]) -> frozenset[str]:
     return frozenset(name for node in nodes for name in (node.name, node.node_claim))
 
@@ -273,13 +273,13 @@ def _after(puzzle: Puzzle, solution: Solution) -> dict[str, dict[str, int]]:
     result = {pool: dict(limit) for pool, limit in puzzle.limits.items()}
     for node in solution.launches:
         pool = node.node_pool
-        held = result.get(pool.name, {})
+        left = result.get(pool.name, {})
         kinds: tuple[InstanceType, ...] = (node.instance_type,)
-        if held and any(requirement.min_values for requirement in pool.requirements):
+        if left and any(requirement.min_values for requirement in pool.requirements):
             kinds = puzzle.instance_types.get(pool.name, kinds)
             kinds = tuple(kind for kind in kinds if kind.name in node.alternatives)
-        for name in held:
-            held[name] -= 1 if name == NODES else max(kind.capacity.get(name, 0) for kind in kinds)
+        for name in left:
+            left[name] -= 1 if name == NODES else max(kind.capacity.get(name, 0) for kind in kinds)
     return result
 
 
@@ -315,15 +315,15 @@ def _definite_labels(keys: Iterable[str], layers: Sequence[Requirements]) -> dic
 
 def _any_value(key: str, layers: Iterable[Requirements]) -> str | None:
     """A value that all layers allow, if the label must be there."""
-    held = Requirement(key, complement=True)
+    need = Requirement(key, complement=True)
     for layer in layers:
-        held = held & layer[key] if key in layer else held
-    if not held.complement:
-        return min(held.values, default=None)
-    if held.tolerates_absence:
+        need = need & layer[key] if key in layer else need
+    if not need.complement:
+        return min(need.values, default=None)
+    if need.tolerates_absence:
         return None
-    if held.gte is None and held.lte is None:
+    if need.gte is None and need.lte is None:
         return _OTHER
-    start, pace = (held.gte, 1) if held.gte is not None else (held.lte or 0, -1)
-    tries = (str(start + pace * n) for n in range(len(held.values) + 1))
-    return next((value for value in tries if held.has(value)), None)
+    start, pace = (need.gte, 1) if need.gte is not None else (need.lte or 0, -1)
+    tries = (str(start + pace * n) for n in range(len(need.values) + 1))
+    return next((value for value in tries if need.has(value)), None)

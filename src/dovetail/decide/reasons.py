@@ -23,7 +23,7 @@ from dovetail.model.pod import DaemonSet, Pod
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement
-from dovetail.model.topology import NodeTerm, PodTerm, narrowed
+from dovetail.model.topology import NodeTerm, PodTerm, narrow
 from dovetail.model.verdict import PoolReason, Problem, Reason, Unschedulable
 from dovetail.model.volumes import NO_VOLUMES, PodVolumes
 
@@ -109,21 +109,21 @@ class _Explainer:
             return _Explanation(told, (reason,), "create a NodePool")
         benches = [self._bench(pool) for pool in context.pools]
         findings = [(bench, sift(bench, ask)) for bench in benches]
-        found = [(bench, finding) for bench, finding in findings if finding is not None]
+        failing = [(bench, finding) for bench, finding in findings if finding is not None]
         reasons = (
-            *(_pool_reason(bench, finding) for bench, finding in found),
+            *(_pool_reason(bench, finding) for bench, finding in failing),
             *(self._refused_reason(pool, problem) for pool, problem in context.refused_pools),
         )
-        return _Explanation(_summary(reasons), reasons, self._fix(ask, found))
+        return _Explanation(_summary(reasons), reasons, self._fix(ask, failing))
 
-    def _fix(self, ask: Ask, found: Sequence[tuple[Bench, Finding]]) -> str:
+    def _fix(self, ask: Ask, findings: Sequence[tuple[Bench, Finding]]) -> str:
         """What to change; pools that are refused are looked at only if no other can help."""
-        best = best_repair(ask, found, self._keys)
+        best = best_repair(ask, findings, self._keys)
         if best is not None:
             return best.text
-        return self._fix_of_refused(ask) or _fix_of_empty(found)
+        return self._pool_fix(ask) or _fix_of_empty(findings)
 
-    def _fix_of_refused(self, ask: Ask) -> str:
+    def _pool_fix(self, ask: Ask) -> str:
         for pool, problem in self._context.refused_pools:
             if not problem.fix or not self._context.instance_types.get(pool.name):
                 continue
@@ -153,7 +153,7 @@ class _Explainer:
         identity = tuple(map(id, types))
         if identity not in self._tables:
             # By name, so that a type named as an example does not depend on the order of input.
-            self._tables[identity] = TypeTable(tuple(sorted(types, key=lambda one: one.name)))
+            self._tables[identity] = TypeTable(tuple(sorted(types, key=lambda kind: kind.name)))
         return self._tables[identity]
 
     def _keys(self) -> frozenset[str]:
@@ -170,20 +170,16 @@ class _Explainer:
         return self._known_keys
 
 
-def _fix_of_empty(found: Sequence[tuple[Bench, Finding]]) -> str:
+def _fix_of_empty(findings: Sequence[tuple[Bench, Finding]]) -> str:
     """Where a pool has no types at all, nothing is known about what would come after."""
-    for bench, finding in found:
+    for bench, finding in findings:
         if finding.reason is Reason.NO_INSTANCE_TYPES:
             return f"widen the requirements of NodePool {bench.shelf.pool.name}"
     return ""
 
 
 def _is_between_pods(finding: Finding) -> bool:
-    return finding.reason in (
-        Reason.TOPOLOGY_SPREAD,
-        Reason.POD_AFFINITY,
-        Reason.POD_ANTI_AFFINITY,
-    )
+    return finding.reason in (Reason.TOPOLOGY_SPREAD, Reason.POD_AFFINITY, Reason.POD_ANTI_AFFINITY)
 
 
 def _pool_reason(bench: Bench, finding: Finding) -> PoolReason:
@@ -243,7 +239,7 @@ class Gathering:
         )
 
     def _is_lonely(self, pod: Pod, term: PodTerm) -> bool:
-        selector = narrowed(
+        selector = narrow(
             term.selector,
             pod.labels,
             match=term.match_label_keys,

@@ -11,7 +11,7 @@ from typing import Final
 from dovetail import labels
 from dovetail.decide.disrupt.budgets import allowances
 from dovetail.decide.lifecycle.step import Event, EventType
-from dovetail.decide.nodes import census, recalled
+from dovetail.decide.nodes import census, with_memory
 from dovetail.decide.pools import eligible_pools, pools_by_name
 from dovetail.model.instance import InstanceType
 from dovetail.model.plan import DisruptionReason
@@ -29,9 +29,9 @@ _TOLD_FOR: Final = timedelta(minutes=1)
 def pool_events(snapshot: Snapshot, now: datetime) -> Iterator[Event]:
     """What users should know of their pools."""
     is_strict = snapshot.policy.min_values_policy == MinValuesPolicy.STRICT
-    found = _wanting(snapshot.node_pools, snapshot.instance_types)
+    reasons = _problems_by_pool(snapshot.node_pools, snapshot.instance_types)
     for pool in eligible_pools(snapshot)[0]:
-        nothing_fits, too_few = found[pool.name]
+        nothing_fits, too_few = reasons[pool.name]
         message = nothing_fits or (too_few if is_strict else "")
         if message:
             yield _event(pool, NO_COMPATIBLE_TYPES, message, EventType.WARNING)
@@ -70,8 +70,8 @@ def _would_rather_be_apart(spec: PodSpec) -> bool:
     return bool(spec.preferred_anti_affinity) or any(not spread.is_hard for spread in spec.spread)
 
 
-@recalled
-def _wanting(
+@with_memory
+def _problems_by_pool(
     pools: tuple[NodePool, ...], types_by_pool: Mapping[str, tuple[InstanceType, ...]]
 ) -> Mapping[str, tuple[str, str]]:
     """For each pool that nothing fits it, if so, and that too little does for its minValues."""
@@ -109,10 +109,10 @@ def _values(types: list[InstanceType], key: str, wanted: Requirements) -> set[st
     if key == labels.INSTANCE_TYPE:
         return {instance_type.name for instance_type in types}
     requirements = [
-        found[key]
+        requirements[key]
         for item in types
-        for found in (item.requirements, *(at.requirements for at in item.offerings))
-        if key in found
+        for requirements in (item.requirements, *(at.requirements for at in item.offerings))
+        if key in requirements
     ]
     return {
         value

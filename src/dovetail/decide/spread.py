@@ -38,7 +38,7 @@ def with_default_spread(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[Pod, .
     if not defaults:
         return tuple(pods)
     deduction = _Deduction(snapshot, defaults)
-    return tuple(deduction.completed(pod) for pod in pods)
+    return tuple(deduction.with_defaults(pod) for pod in pods)
 
 
 class _Deduction:
@@ -55,7 +55,7 @@ class _Deduction:
         # The old spec is kept beside the new one, so that its id is not given to another.
         self._specs: dict[tuple[int, LabelSelector], tuple[PodSpec, PodSpec]] = {}
 
-    def completed(self, pod: Pod) -> Pod:
+    def with_defaults(self, pod: Pod) -> Pod:
         """The pod with its defaults."""
         if pod.spec.spread:
             return pod
@@ -126,24 +126,24 @@ class Steerable:
 
     def is_counted(self, pod: Pod) -> bool:
         """Whether anybody's hard spread counts this pod."""
-        return bool(self._counting(pod))
+        return bool(self._counted_by(pod))
 
-    def chosen(self, pods: Iterable[Pod], told: Iterable[Pod] = ()) -> list[Pod]:
+    def choose(self, pods: Iterable[Pod], told: Iterable[Pod] = ()) -> list[Pod]:
         """Of pods that are meant for one node, those that may be nominated beside the ones that it
         was told of already.
         """
         n_told: Counter[_Counted] = Counter()
         for pod in told:
-            n_told.update(self._counting(pod))
+            n_told.update(self._counted_by(pod))
         result = []
         for pod in pods:
-            counting = self._counting(pod)
+            counting = self._counted_by(pod)
             if all(n_told[pair] < self._most[pair] for pair in counting):
                 n_told.update(counting)
                 result.append(pod)
         return result
 
-    def _counting(self, pod: Pod) -> list[_Counted]:
+    def _counted_by(self, pod: Pod) -> list[_Counted]:
         return [
             (namespace, selector)
             for namespace, selector in self._most

@@ -21,11 +21,11 @@ import msgspec
 from dovetail import labels
 from dovetail.decide.candidates import is_movable
 from dovetail.decide.disrupt.candidates import Scene, scene_of
-from dovetail.decide.disrupt.cost import eviction_cost, life_left
+from dovetail.decide.disrupt.cost import eviction_cost, remaining_life
 from dovetail.decide.disrupt.emptiness import is_empty
 from dovetail.decide.lifecycle.conditions import DRIFTED
 from dovetail.decide.lifecycle.protection import protection
-from dovetail.decide.nodes import is_leaving, leaving
+from dovetail.decide.nodes import is_leaving, leaving_nodes
 from dovetail.decide.pools import (
     has_node_prices,
     node_price,
@@ -80,7 +80,7 @@ def static_pools(snapshot: Snapshot) -> tuple[NodePool, ...]:
 
 def standings(snapshot: Snapshot, pools: Sequence[NodePool]) -> Mapping[str, Standing]:
     """What each of these pools has, by its name."""
-    gone = leaving(snapshot)
+    gone = leaving_nodes(snapshot)
     replaced = {item.node for item in snapshot.ledger.disrupting if item.reason != OVERPROVISIONED}
     by_pool: dict[str, list[Node]] = {pool.name: [] for pool in pools}
     for node in snapshot.nodes:
@@ -101,11 +101,11 @@ def static(snapshot: Snapshot, now: datetime) -> Plan:
     pools = static_pools(snapshot)
     if not pools:
         return _NOTHING
-    found = standings(snapshot, pools)
+    by_pool = standings(snapshot, pools)
     launches: list[Launch] = []
     disruptions: list[Disrupt] = []
     for pool in pools:
-        there, replicas = found[pool.name], pool.replicas or 0
+        there, replicas = by_pool[pool.name], pool.replicas or 0
         n_missing = replicas - len(there.active) - there.n_replaced
         if pool.is_ready:
             n_new = there.room(pool, n_missing)
@@ -117,7 +117,7 @@ def static(snapshot: Snapshot, now: datetime) -> Plan:
     return Plan(launches=tuple(launches), disruptions=tuple(disruptions))
 
 
-def joined(snapshot: Snapshot, fixed: Plan, plan: Plan) -> Plan:
+def join(snapshot: Snapshot, fixed: Plan, plan: Plan) -> Plan:
     """The plan for waiting pods, and with it what static pools do."""
     if not fixed.launches and not fixed.disruptions:
         return plan
@@ -155,7 +155,7 @@ def _surplus(pool: NodePool, nodes: Sequence[Node], n_excess: int, scene: Scene)
         return (
             _rank(node, pods, scene),
             any(protection(pod, scene.now).is_active for pod in pods),
-            sum(map(eviction_cost, pods)) * life_left(node, pool, scene.now),
+            sum(map(eviction_cost, pods)) * remaining_life(node, pool, scene.now),
             not _has_drifted(node),  # it would be replaced
             -price_of(node, known),
             node.name,
@@ -165,7 +165,7 @@ def _surplus(pool: NodePool, nodes: Sequence[Node], n_excess: int, scene: Scene)
     return Disrupt(
         reason=OVERPROVISIONED,
         nodes=tuple(node.name for node in going),
-        pods=tuple(sorted(key for node in going for key in moving(node, scene))),
+        pods=tuple(sorted(key for node in going for key in moving_pods(node, scene))),
         saving_nanousd=sum(price_of(node, known) for node in going),
         node_saving_nanousd=node_saving(scene.snapshot, going),
     )
@@ -184,7 +184,7 @@ def _has_drifted(node: Node) -> bool:
     return any(item.type == DRIFTED and item.status == "True" for item in node.conditions)
 
 
-def moving(node: Node, scene: Scene) -> Iterator[str]:
+def moving_pods(node: Node, scene: Scene) -> Iterator[str]:
     """The pods that would want another node, were this one gone."""
     budgets = scene.snapshot.disruption_budgets
     for pod in scene.pods_by_node.get(node.name, ()):

@@ -88,18 +88,18 @@ class _Claims:
         if claim.is_lost:
             return _unusable(claim_id, "has lost its volume", "restore its volume")
         if claim.volume_name:
-            return self._bound(claim_id, claim)
+            return self._bound_needs(claim_id, claim)
         return self._unbound(claim_id, claim)
 
-    def _bound(self, claim_id: str, claim: VolumeClaim) -> _ClaimNeeds | Problem:
+    def _bound_needs(self, claim_id: str, claim: VolumeClaim) -> _ClaimNeeds | Problem:
         volume = self._snapshot.volumes.get(claim.volume_name)
         if volume is None:
             message = say(Reason.VOLUME_NOT_FOUND, volume=claim.volume_name, claim=claim_id)
             fix = f"create PersistentVolume {claim.volume_name}, or bind the claim to another"
             return Problem(Reason.VOLUME_NOT_FOUND, message, fix)
         if volume.is_deleting:
-            what = f"is bound to PersistentVolume {volume.name}, which is being deleted"
-            return _unusable(claim_id, what, "create the claim again")
+            problem = f"is bound to PersistentVolume {volume.name}, which is being deleted"
+            return _unusable(claim_id, problem, "create the claim again")
         if not claim.is_bind_completed:
             return _unusable(claim_id, "is not fully bound yet", "wait for the binding")
         driver = volume.driver or _driver_of_class(claim, self._snapshot.storage_classes)
@@ -112,19 +112,19 @@ class _Claims:
     def _unbound(self, claim_id: str, claim: VolumeClaim) -> _ClaimNeeds | Problem:
         classes = self._snapshot.storage_classes
         named = claim.storage_class
-        found = _default_class(classes) if named is None else classes.get(named)
-        if found is None and not named:
-            what = "is not bound and names no storage class"
-            return _unusable(claim_id, what, f"set storageClassName of claim {claim_id}")
-        if found is None:
+        kind = _default_class(classes) if named is None else classes.get(named)
+        if kind is None and not named:
+            problem = "is not bound and names no storage class"
+            return _unusable(claim_id, problem, f"set storageClassName of claim {claim_id}")
+        if kind is None:
             message = say(Reason.STORAGE_CLASS_NOT_FOUND, storage_class=named or "", claim=claim_id)
             fix = _class_fix(named or "", classes)
             return Problem(Reason.STORAGE_CLASS_NOT_FOUND, message, fix)
-        if found.is_immediate:
-            message = say(Reason.VOLUME_UNBOUND_IMMEDIATE, claim=claim_id, storage_class=found.name)
+        if kind.is_immediate:
+            message = say(Reason.VOLUME_UNBOUND_IMMEDIATE, claim=claim_id, storage_class=kind.name)
             fix = "wait for its volume, or set volumeBindingMode: WaitForFirstConsumer"
             return Problem(Reason.VOLUME_UNBOUND_IMMEDIATE, message, fix)
-        return _ClaimNeeds(found.driver, found.terms)
+        return _ClaimNeeds(kind.driver, kind.terms)
 
 
 def _missing_claim(claim_id: str) -> Problem:
@@ -135,8 +135,8 @@ def _missing_claim(claim_id: str) -> Problem:
     )
 
 
-def _unusable(claim_id: str, what: str, fix: str) -> Problem:
-    message = say(Reason.CLAIM_UNUSABLE, claim=claim_id, what=what)
+def _unusable(claim_id: str, problem: str, fix: str) -> Problem:
+    message = say(Reason.CLAIM_UNUSABLE, claim=claim_id, what=problem)
     return Problem(Reason.CLAIM_UNUSABLE, message, fix)
 
 

@@ -56,10 +56,12 @@ def _split_list(data: bytearray) -> api.Envelope | None:
     None for anything else, and for what is wrong, which is found out below.
     """
     try:
-        found = _lists.decode(data)
+        envelope = _lists.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return found if found.api_version and is_list(found.api_version, found.kind) else None
+    return (
+        envelope if envelope.api_version and is_list(envelope.api_version, envelope.kind) else None
+    )
 
 
 def _several(name: str, data: bytearray) -> Iterator[tuple[int, api.Tree]]:

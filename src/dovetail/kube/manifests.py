@@ -98,7 +98,7 @@ class Manifests(msgspec.Struct, frozen=True):
         return tuple(manifest.object for manifest in self.manifests)
 
     @property
-    def placed(self) -> tuple[tuple[str, api.Object], ...]:
+    def by_origin(self) -> tuple[tuple[str, api.Object], ...]:
         """The objects, each with where it stood."""
         return tuple((str(manifest.origin), manifest.object) for manifest in self.manifests)
 
@@ -123,9 +123,9 @@ def read_all_problems(
     """As `read`, but going on after whatever is wrong: what could be read, and every problem.
     Fields that custom resources do not have are problems, too.
     """
-    found: list[InputError] = []
-    manifests = _Reader(found.append, extensions, is_strict=True).read(names, stdin)
-    return manifests, tuple(found)
+    problems: list[InputError] = []
+    manifests = _Reader(problems.append, extensions, is_strict=True).read(names, stdin)
+    return manifests, tuple(problems)
 
 
 def from_trees(
@@ -151,7 +151,7 @@ class _Reader:
         self._report = report
         self._is_strict = is_strict
         self._extensions = extensions
-        self._kinds = api.extended(extensions)
+        self._kinds = api.all_kinds(extensions)
         self._manifests: list[Manifest] = []
         self._scenarios: list[ScenarioFile] = []
         self._skipped: dict[str, int] = {}
@@ -173,7 +173,7 @@ class _Reader:
         return self.result()
 
     def result(self) -> Manifests:
-        for origin, tree, data in self._older.converted(self._report):
+        for origin, tree, data in self._older.convert(self._report):
             try:
                 self._admit_kind(origin, str(tree["apiVersion"]), str(tree["kind"]), data)
             except api.DecodeError as error:
@@ -216,7 +216,7 @@ class _Reader:
     ) -> None:
         data = tree if isinstance(tree, msgspec.Raw) else msgspec.Raw(api.encode(tree))
         start = bytes(memoryview(data)[:_START])
-        if self._admit_as_said(origin, start, data):
+        if self._admit_typed(origin, start, data):
             return
         if not start.lstrip().startswith(b"{"):
             self._refuse(origin, _name_of(msgspec.json.decode(data)))
@@ -231,24 +231,24 @@ class _Reader:
         else:
             self._admit_object(origin, api_version, kind, data)
 
-    def _admit_as_said(self, origin: ManifestOrigin, start: bytes, data: msgspec.Raw) -> bool:
+    def _admit_typed(self, origin: ManifestOrigin, start: bytes, data: msgspec.Raw) -> bool:
         """Take in an object that says first what it is, as nearly all do: they are read once, and
         not a first time for what they are. Whatever is odd about one is left to be found out.
         """
-        said = _SAYS_FIRST.match(start)
-        if said is None:
+        match = _SAYS_FIRST.match(start)
+        if match is None:
             return False
-        api_version, name = (one.decode(errors="replace") for one in said.groups())
+        api_version, name = (group.decode(errors="replace") for group in match.groups())
         kind = api.find(api_version, name, self._kinds)
         if kind is None or self._older.may_take(api_version, name):
             return False
         try:
-            found = _read(kind, data)
+            item = _read(kind, data)
         except api.DecodeError:
             return False
-        if (found.api_version.encode(), found.kind.encode()) != said.groups():
+        if (item.api_version.encode(), item.kind.encode()) != match.groups():
             return False
-        self._admit_found(origin, kind, found, data)
+        self._admit_named(origin, kind, item, data)
         return True
 
     def _admit_untyped(self, origin: ManifestOrigin, data: msgspec.Raw, missing: str) -> None:
@@ -258,8 +258,8 @@ class _Reader:
         else:
             self._refuse(origin, f"no {missing}")
 
-    def _refuse(self, origin: ManifestOrigin, found: str) -> None:
-        msg = f"{origin}: found {found}; expected an object with apiVersion and kind"
+    def _refuse(self, origin: ManifestOrigin, text: str) -> None:
+        msg = f"{origin}: found {text}; expected an object with apiVersion and kind"
         self._report(InputError(msg))
 
     def _admit_items(self, origin: ManifestOrigin, envelope: api.Envelope) -> None:
@@ -290,33 +290,33 @@ class _Reader:
             full = f"{name}.{group}" if group else name
             self._skipped[full] = self._skipped.get(full, 0) + 1
             return
-        self._admit_found(origin, kind, _read(kind, data), data)
+        self._admit_named(origin, kind, _read(kind, data), data)
 
-    def _admit_found(
+    def _admit_named(
         self, origin: ManifestOrigin, kind: api.Kind, unnamed: api.Object, data: Content
     ) -> None:
-        found = self._with_name(unnamed)
-        content = found.spec.content() if isinstance(found, api.Pod) else b""
+        item = self._with_name(unnamed)
+        content = item.spec.content() if isinstance(item, api.Pod) else b""
         problems = (
-            *self._name_problems(origin, kind, found.metadata),
+            *self._name_problems(origin, kind, item.metadata),
             *(unknown_fields(kind, msgspec.json.decode(data)) if self._is_strict else ()),
-            *self._field_problems(found, content),
+            *self._field_problems(item, content),
         )
         for problem in problems:
             self._report(InputError(f"{origin}: {problem}"))
         if not problems:
-            held = self._intake.pod(found, content) if isinstance(found, api.Pod) else found
-            self._manifests.append(Manifest(origin, kind, held))
+            kept = self._intake.pod(item, content) if isinstance(item, api.Pod) else item
+            self._manifests.append(Manifest(origin, kind, kept))
 
-    def _with_name(self, found: api.Object) -> api.Object:
+    def _with_name(self, item: api.Object) -> api.Object:
         """With a name, if it only has the beginning of one."""
-        meta = found.metadata
+        meta = item.metadata
         if meta.name or not meta.generate_name:
-            return found
+            return item
         number = self._n_generated.get(meta.generate_name, 0)
         self._n_generated[meta.generate_name] = number + 1
         named = msgspec.structs.replace(meta, name=f"{meta.generate_name}{number}")
-        return msgspec.structs.replace(found, metadata=named)
+        return msgspec.structs.replace(item, metadata=named)
 
     def _name_problems(
         self, origin: ManifestOrigin, kind: api.Kind, meta: api.ObjectMeta
@@ -331,14 +331,14 @@ class _Reader:
         message = f"{kind.name} {full} is already in {earlier}; expected each object once"
         return (api.FieldProblem("metadata.name", message),)
 
-    def _field_problems(self, found: api.Object, content: bytes) -> tuple[api.FieldProblem, ...]:
+    def _field_problems(self, item: api.Object, content: bytes) -> tuple[api.FieldProblem, ...]:
         """What is wrong with its fields; pods of one template are judged once."""
-        if not isinstance(found, api.Pod) or not _FINE_NAME.fullmatch(found.metadata.name):
-            return (*field_problems(found, self._extensions), *figure_problems(found))
-        held = self._judged.get(content)
-        if held is None:
-            held = self._judged[content] = tuple(field_problems(found))
-        return held
+        if not isinstance(item, api.Pod) or not _FINE_NAME.fullmatch(item.metadata.name):
+            return (*field_problems(item, self._extensions), *figure_problems(item))
+        judged = self._judged.get(content)
+        if judged is None:
+            judged = self._judged[content] = tuple(field_problems(item))
+        return judged
 
 
 def _documents(
@@ -373,28 +373,28 @@ def _name_of(tree: api.Tree) -> str:
 MOST_PODS: Final = 1_000_000
 
 
-def figure_problems(found: api.Object) -> Iterator[api.FieldProblem]:
+def figure_problems(item: api.Object) -> Iterator[api.FieldProblem]:
     """Every number of pods that is out of reach, and every bad amount in a claim's status."""
-    for field, stated in _pod_counts(found):
+    for field, stated in _pod_counts(item):
         if stated is not None and stated > MOST_PODS:
             yield api.FieldProblem(field, f"{stated} is too large; expected at most {MOST_PODS}")
-    if isinstance(found, api.NodeClaim):
-        held = (("capacity", found.status.capacity), ("allocatable", found.status.allocatable))
-        for field, amounts in held:
+    if isinstance(item, api.NodeClaim):
+        by_field = (("capacity", item.status.capacity), ("allocatable", item.status.allocatable))
+        for field, amounts in by_field:
             for name, amount in sorted(amounts.items()):
                 yield from quantity_problems(amount, f"status.{field}.{name}")
 
 
-def _pod_counts(found: api.Object) -> Iterator[tuple[str, int | None]]:
-    match found:
+def _pod_counts(item: api.Object) -> Iterator[tuple[str, int | None]]:
+    match item:
         case api.Deployment() | api.ReplicaSet() | api.StatefulSet() | api.ReplicationController():
-            yield "spec.replicas", found.spec.replicas
+            yield "spec.replicas", item.spec.replicas
         case api.Job():
-            yield "spec.parallelism", found.spec.parallelism
+            yield "spec.parallelism", item.spec.parallelism
         case api.CronJob():
-            yield "spec.jobTemplate.spec.parallelism", found.spec.job_template.spec.parallelism
+            yield "spec.jobTemplate.spec.parallelism", item.spec.job_template.spec.parallelism
         case api.CapacityBuffer():
-            yield "spec.replicas", found.spec.replicas
-            yield "spec.percentage", found.spec.percentage
+            yield "spec.replicas", item.spec.replicas
+            yield "spec.percentage", item.spec.percentage
         case _:
             return

@@ -78,7 +78,7 @@ class Mirror:
         self._tell = tell
         self._intake = intake
         self._pace = pace
-        self.keep: Callable[[api.Object], api.Object] = lambda found: found
+        self.keep: Callable[[api.Object], api.Object] = lambda item: item
         self._held: dict[Key, api.Object] = {}
         self._buried: dict[str, None] = {}  # uids of objects that are gone, the latest last
         self._version = ""  # where to go on watching; empty means from the beginning
@@ -89,7 +89,7 @@ class Mirror:
         self._in_sync = asyncio.Event()
 
     @property
-    def held(self) -> Mapping[Key, api.Object]:
+    def objects(self) -> Mapping[Key, api.Object]:
         """Every object by namespace and name, as last known."""
         return MappingProxyType(self._held)
 
@@ -104,12 +104,12 @@ class Mirror:
 
     def put(self, raw: msgspec.Raw) -> None:
         """The API's answer to a write of ours: known at once, not only when the watch shows it."""
-        found = self._intake.read(self._scope.kind, raw)
-        if isinstance(found, Unreadable) or found.metadata.uid in self._buried:
+        item = self._intake.read(self._scope.kind, raw)
+        if isinstance(item, Unreadable) or item.metadata.uid in self._buried:
             return
-        meta = found.metadata
+        meta = item.metadata
         if meta.deletion_timestamp is None or meta.finalizers:
-            self._hold(found)
+            self._hold(item)
 
     async def run(self) -> None:
         """Follow until cancelled. Whatever the API answers, it goes on."""
@@ -211,14 +211,14 @@ class Mirror:
 
     def _take(self, raw: msgspec.Raw) -> Key:
         """Hold an object and tell of it, unless it is the same as before."""
-        found = self._intake.read(self._scope.kind, raw)
-        if isinstance(found, Unreadable):
-            self._tell(found)
-            return found.namespace, found.name
-        return self._hold(found)
+        item = self._intake.read(self._scope.kind, raw)
+        if isinstance(item, Unreadable):
+            self._tell(item)
+            return item.namespace, item.name
+        return self._hold(item)
 
-    def _hold(self, found: api.Object) -> Key:
-        meta = found.metadata
+    def _hold(self, item: api.Object) -> Key:
+        meta = item.metadata
         key = (meta.namespace, meta.name)
         before = self._held.get(key)
         if before is not None:
@@ -226,22 +226,22 @@ class Mirror:
                 return key  # also of one that was gone before this one of its name was made
             if before.metadata.uid != meta.uid:  # gone and made anew, unseen
                 self._bury(before)
-        self._held[key] = self.keep(found)
-        self._tell(Present(found))
+        self._held[key] = self.keep(item)
+        self._tell(Present(item))
         return key
 
     def _drop(self, raw: msgspec.Raw) -> None:
-        found = self._intake.read(self._scope.kind, raw)
-        if isinstance(found, Unreadable):
-            before = self._held.pop((found.namespace, found.name), None)
+        item = self._intake.read(self._scope.kind, raw)
+        if isinstance(item, Unreadable):
+            before = self._held.pop((item.namespace, item.name), None)
             if before is not None:
                 self._bury(before)
             return
-        key = (found.metadata.namespace, found.metadata.name)
-        held = self._held.get(key)
-        if held is None or held.metadata.uid == found.metadata.uid:
+        key = (item.metadata.namespace, item.metadata.name)
+        previous = self._held.get(key)
+        if previous is None or previous.metadata.uid == item.metadata.uid:
             self._held.pop(key, None)
-            self._bury(found)  # else it was made anew, which we know since we did it
+            self._bury(item)  # else it was made anew, which we know since we did it
 
     def _bury(self, gone: api.Object) -> None:
         self._buried[gone.metadata.uid] = None
@@ -250,11 +250,11 @@ class Mirror:
         self._tell(Absent(gone))
 
 
-def _is_newer(version: str, held: str) -> bool:
+def _is_newer(version: str, current: str) -> bool:
     """Whether a version may be later than the one that is held: numbers grow, others only differ.
 
     Our own writes are known before the watch has shown what came before them.
     """
-    if version.isdecimal() and held.isdecimal():
-        return int(version) > int(held)
-    return version != held or not version
+    if version.isdecimal() and current.isdecimal():
+        return int(version) > int(current)
+    return version != current or not version

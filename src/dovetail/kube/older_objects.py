@@ -25,7 +25,7 @@ class OlderObjects(Generic[OriginT]):
     """What was set aside. `n_by_kind` and `warnings` say what was converted."""
 
     def __init__(self, extensions: Sequence[api.Extension]) -> None:
-        older = [one.older for one in extensions if one.older is not None]
+        older = [extension.older for extension in extensions if extension.older is not None]
         self._engine = Engine(older, ConversionOptions(is_for_reading=True))
         self._aside: list[tuple[OriginT, Fields, bytes]] = []
         self._has_older_names = True
@@ -57,7 +57,7 @@ class OlderObjects(Generic[OriginT]):
         self._aside.append((origin, as_fields(msgspec.json.decode(data)) | typed, data))
         return True
 
-    def converted(
+    def convert(
         self, report: Callable[[InputError], None]
     ) -> Iterator[tuple[OriginT, Fields, bytes]]:
         """Every object that was set aside as one of v1, and its JSON, without those of errors."""
@@ -69,16 +69,12 @@ class OlderObjects(Generic[OriginT]):
             elif is_sound:
                 kind = str(tree["kind"])
                 self.n_by_kind[kind] = self.n_by_kind.get(kind, 0) + 1
-                for one in (outcome.object, *outcome.added):
-                    yield origin, one.tree, api.encode(one.tree)
+                for part in (outcome.object, *outcome.added):
+                    yield origin, part.tree, api.encode(part.tree)
         self._aside.clear()
 
     def _tell(
-        self,
-        origin: OriginT,
-        tree: Fields,
-        outcome: Outcome,
-        report: Callable[[InputError], None],
+        self, origin: OriginT, tree: Fields, outcome: Outcome, report: Callable[[InputError], None]
     ) -> bool:
         """Report errors and keep warnings; whether there is no error."""
         title = f"{origin}: {tree['kind']} {as_fields(tree.get('metadata')).get('name', '')}"

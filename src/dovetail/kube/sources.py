@@ -61,14 +61,14 @@ def _named_sources(name: str) -> Iterator[Source | InputError]:
         return
     path = Path(name)
     if path.is_dir():
-        yield from _within(path)
+        yield from _files_in(path)
     elif path.exists():
         yield Source(name, path)
     else:
         yield InputError(f"{name}: no such file or directory; expected a manifest to read")
 
 
-def _within(directory: Path) -> Iterator[Source | InputError]:
+def _files_in(directory: Path) -> Iterator[Source | InputError]:
     paths = sorted(
         path
         for path in directory.rglob("*")
@@ -151,6 +151,6 @@ class _Bounds:
         self._run = len(chunk) - max(map(chunk.rfind, breaks))
         return ended
 
-    def _refuse(self, what: str) -> None:
-        msg = f"{self._name}, document 1: {what}; expected YAML or JSON text in UTF-8"
+    def _refuse(self, problem: str) -> None:
+        msg = f"{self._name}, document 1: {problem}; expected YAML or JSON text in UTF-8"
         raise InputError(msg)

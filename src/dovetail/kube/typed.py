@@ -58,11 +58,11 @@ class Shared(Generic[T]):
 
     def equal(self, key: Hashable, value: T) -> T:
         """The value first put under this key, if it is equal; else the one given."""
-        held = self.get(key)
-        if held is None:
+        known = self.get(key)
+        if known is None:
             self.put(key, value)
             return value
-        return held if held == value else value
+        return known if known == value else value
 
 
 class Unreadable(msgspec.Struct, frozen=True, gc=False):
@@ -107,27 +107,27 @@ class Intake:
         try:
             # What stays undecoded would hold on to the whole page, but a pod's parts are copied.
             own = data if kind.wire_type is api.Pod else bytes(data)
-            found = api.read(kind, own)
+            item = api.read(kind, own)
         except api.DecodeError as error:
             name = _name(data)
             return Unreadable(kind, name.namespace, name.name, str(error))
-        if isinstance(found, api.Pod):
-            return self.pod(found, found.spec.content())
+        if isinstance(item, api.Pod):
+            return self.pod(item, item.spec.content())
         return msgspec.structs.replace(
-            found,
+            item,
             api_version=self._text(kind.api_version),
             kind=kind.name,
-            metadata=self._meta(found.metadata),
+            metadata=self._meta(item.metadata),
         )
 
-    def pod(self, found: api.Pod, content: bytes) -> api.Pod:
+    def pod(self, pod: api.Pod, content: bytes) -> api.Pod:
         """The same pod, with what decisions read of it; `content` is that of its spec."""
         return api.Pod(
             api_version=_POD_VERSION,
             kind=_POD,
-            metadata=self._meta(found.metadata, _DOMAINS),
-            spec=self._spec(found.spec, content),
-            status=self._status(found.status),
+            metadata=self._meta(pod.metadata, _DOMAINS),
+            spec=self._spec(pod.spec, content),
+            status=self._status(pod.status),
         )
 
     def _meta(self, meta: api.ObjectMeta, domains: tuple[str, ...] = ("",)) -> api.ObjectMeta:
@@ -177,8 +177,8 @@ class Intake:
             conditions=self._conditions.equal(hash(conditions), conditions),
             nominated_node_name=self._text(status.nominated_node_name),
             start_time=self._instant(status.start_time),
-            container_statuses=self._given(status.container_statuses),
-            init_container_statuses=self._given(status.init_container_statuses),
+            container_statuses=self._shared_statuses(status.container_statuses),
+            init_container_statuses=self._shared_statuses(status.init_container_statuses),
         )
 
     def _condition(self, condition: api.Condition) -> api.Condition:
@@ -191,7 +191,9 @@ class Intake:
             observed_generation=condition.observed_generation,
         )
 
-    def _given(self, statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
+    def _shared_statuses(
+        self, statuses: tuple[ContainerStatus, ...]
+    ) -> tuple[ContainerStatus, ...]:
         if not statuses:
             return ()
         told = tuple(item for item in statuses if item.allocated_resources or item.resources)

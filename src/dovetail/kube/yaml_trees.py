@@ -113,7 +113,7 @@ class _Open:
         self.is_merge = False  # whether the key is an unquoted <<
         self.merged: list[dict[str, api.Tree]] = []
 
-    def closed(self) -> api.Tree:
+    def close(self) -> api.Tree:
         """What it came to. Merged mappings fill in only what is not there, the first one first."""
         if not self.is_mapping:
             return self.items
@@ -208,19 +208,19 @@ class _Builder:
 
     def _close(self, event: Event) -> None:
         frame = self._stack.pop()
-        value = frame.closed()
+        value = frame.close()
         if frame.anchor:
             self._opened.discard(frame.anchor)
             self._anchored[frame.anchor] = (value, self._n_values - frame.n_before + 1)
         self._put(value, event)
 
     def _alias(self, event: AliasEvent) -> None:
-        held = self._anchored.get(event.anchor or "")
-        if held is None:
+        anchored = self._anchored.get(event.anchor or "")
+        if anchored is None:
             own = "refers to itself" if event.anchor in self._opened else "refers to nothing"
             self._refuse(event, f"alias *{event.anchor} {own}; expected an anchor before it")
             return
-        value, weight = held
+        value, weight = anchored
         self._n_values += weight
         self._n_aliased += weight
         if self._n_aliased > MOST_ALIASED:

@@ -22,20 +22,20 @@ class Asking:
         self._lookout = lookout
         self._recent = recent
 
-    async def explain(self, what: str) -> Explanation:
+    async def explain(self, name: str) -> Explanation:
         """Why one object is as it is. Raises InputError."""
-        return await asyncio.to_thread(self._explained, what, self._recent.still())
+        return await asyncio.to_thread(self._answer, name, self._recent.still())
 
-    def _explained(self, what: str, recent: RecentDecisions) -> Explanation:
-        asked, lookout = subject(what), self._lookout
+    def _answer(self, name: str, recent: RecentDecisions) -> Explanation:
+        asked, lookout = subject(name), self._lookout
         try:
-            return explain(asked, recent, None, _ignored)
+            return explain(asked, recent, None, _ignore)
         except InputError:
             if lookout.now is None:
                 raise
-            found = find(asked, lookout.snapshot)
-            return answer(found, lookout.snapshot, lookout.plan, lookout.now)
+            item = find(asked, lookout.snapshot)
+            return answer(item, lookout.snapshot, lookout.plan, lookout.now)
 
 
-def _ignored(_progress: str) -> None:
+def _ignore(_progress: str) -> None:
     """Nobody waits for long."""

@@ -38,11 +38,11 @@ from dovetail.settings.operator import LogLevel, OperatorSettings
 from dovetail.settings.readings import FEATURE_GATES
 from dovetail.sim.demo.setting import (
     Setting,
-    brought,
+    demo_setting,
     forget_the_old,
     jobs,
+    setting_of,
     settle,
-    shipped,
     skipped_remark,
 )
 from dovetail.sim.demo.story import DAWN, Story, Tell
@@ -81,7 +81,7 @@ Say = Callable[[str], None]
 
 def run_demo(settings: DemoSettings, *, announce: Announce, say: Say) -> None:
     """Let a cluster live until interrupted. Raises InputError."""
-    setting = brought(settings.manifests) if settings.manifests else shipped()
+    setting = setting_of(settings.manifests) if settings.manifests else demo_setting()
     asyncio.run(_run(settings, setting, announce, say))
 
 
@@ -94,7 +94,7 @@ async def _run(settings: DemoSettings, setting: Setting, announce: Announce, say
         say(remark)
     stopping = asyncio.Event()
     with _signals(stopping):
-        async with _living(kube, tempo, settings) as cluster, _kubeconfig(cluster.api) as path:
+        async with _run_cluster(kube, tempo, settings) as cluster, _kubeconfig(cluster.api) as path:
             announce(Announced(f"http://127.0.0.1:{cluster.port}/", path))
             await stopping.wait()
 
@@ -113,7 +113,7 @@ class _Cluster(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def _living(
+async def _run_cluster(
     kube: MemoryKube, tempo: Tempo, settings: DemoSettings
 ) -> AsyncIterator[_Cluster]:
     faults, outside = Faults(), _outside(tempo)
@@ -125,7 +125,7 @@ async def _living(
     replica = Replica(outside, kube, kube, Provided(cloud, (PLUGIN.extension,), voice))
     lookout = Lookout(lambda: tempo.rate)
     recent = RecentDecisions(_REMEMBERED)
-    replica.show(lookout.decided)
+    replica.show(lookout.note_plan)
     replica.show(recent.add)
     stream = Stream(lookout, replica.view)
     loops = [
@@ -142,9 +142,9 @@ async def _living(
         serve(kube, clock=tempo, timer=tempo) as api,
         asyncio.TaskGroup() as group,
     ):
-        running = [group.create_task(_supervised(loops, outside))]
+        running = [group.create_task(_supervise(loops, outside))]
         await replica.taken_over()
-        running.append(group.create_task(_supervised(replica.leading(), outside)))
+        running.append(group.create_task(_supervise(replica.leader_loops(), outside)))
         try:
             yield _Cluster(api, port)
         finally:
@@ -187,7 +187,7 @@ def _story(around: ProviderContext[Kube], chance: Chance, faults: Faults, tell: 
     return Loop("story", story.run)
 
 
-async def _supervised(loops: tuple[Loop, ...] | list[Loop], outside: Outside) -> None:
+async def _supervise(loops: tuple[Loop, ...] | list[Loop], outside: Outside) -> None:
     await Supervisor(loops, timer=outside.timer, chance=outside.chance, log=outside.log).run()
 
 

@@ -107,13 +107,13 @@ class Following:
                 msg = f"cannot read {name}s: {error}"
                 raise InputError(msg)
 
-    def hidden(self) -> tuple[str, ...]:
+    def hidden_kinds(self) -> tuple[str, ...]:
         """Kinds that we may not read, and that therefore count as empty."""
         return tuple(sorted(name for name in self._refused if name not in _NEEDED))
 
     def catalogues(self) -> tuple[str, ...]:
         """The names of all catalogues that prices came from."""
-        return self._offline.used
+        return self._offline.used_names
 
     def trouble(self) -> str:
         """Why the cluster cannot be followed just now; empty if it can."""
@@ -139,21 +139,21 @@ class Following:
         pooled = []
         for pool in pools:
             in_kind = in_use.get(pool.node_class.kind, ())
-            name = self._chosen or self._offline.fitting(pool, in_kind)
+            name = self._chosen or self._offline.best_name(pool, in_kind)
             pooled.append(PooledTypes(pool, self._offline.by_name(name)))
-        overlays = [overlay(one) for one in self._overlays.values() if not api.problems(one)]
+        overlays = [overlay(item) for item in self._overlays.values() if not api.problems(item)]
         return apply_to_pools(pooled, overlays)[0]
 
     def _hear(self, notice: Notice) -> None:
         match notice:
-            case Present(object=api.NodeOverlay() as found):
-                self._overlays[found.metadata.name] = found
+            case Present(object=api.NodeOverlay() as item):
+                self._overlays[item.metadata.name] = item
                 self._touched()
             case Absent(object=api.NodeOverlay() as gone):
                 self._overlays.pop(gone.metadata.name, None)
                 self._touched()
-            case Present(object=found):
-                self._trouble.pop(found.kind, None)
+            case Present(object=item):
+                self._trouble.pop(item.kind, None)
             case Stalled():
                 self._stall(notice)
             case _:
@@ -179,10 +179,10 @@ def _types_in_use(
     also those that have no nodes yet.
     """
     kinds = {pool.name: pool.node_class.kind for pool in pools}
-    found: dict[str, set[str]] = {}
+    by_kind: dict[str, set[str]] = {}
     for node in nodes:
-        found.setdefault(kinds.get(node.node_pool, ""), set()).add(node.instance_type)
-    return {kind: frozenset(types) for kind, types in found.items()}
+        by_kind.setdefault(kinds.get(node.node_pool, ""), set()).add(node.instance_type)
+    return {kind: frozenset(types) for kind, types in by_kind.items()}
 
 
 async def follow(
@@ -195,7 +195,7 @@ async def follow(
     timer, chance = LoopTimer(), SystemRandom().random
     world = World(SystemClock(), timer, chance, whose.environment)
     async with HttpKube(access, world, _READER) as kube:
-        found = Following(
+        following = Following(
             kube,
             Pace(timer, chance),
             catalogue=whose.catalogue,
@@ -204,9 +204,9 @@ async def follow(
         )
         try:
             async with asyncio.TaskGroup() as group:
-                running = group.create_task(found.run())
-                await found.ready()
-                seen = await look(found)
+                running = group.create_task(following.run())
+                await following.ready()
+                seen = await look(following)
                 running.cancel()
         except ExceptionGroup as raised:
             fault = _fault(raised)
@@ -219,10 +219,10 @@ async def follow(
 
 def _fault(raised: ExceptionGroup[Exception]) -> BaseException | None:
     """What was wrong, if that was the input."""
-    found: BaseException | None = raised.subgroup(InputError)
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    return found
+    input_error: BaseException | None = raised.subgroup(InputError)
+    while isinstance(input_error, BaseExceptionGroup):
+        input_error = input_error.exceptions[0]
+    return input_error
 
 
 class Sighting(msgspec.Struct, frozen=True):
@@ -237,9 +237,9 @@ class Sighting(msgspec.Struct, frozen=True):
 def sight(whose: Whose) -> Sighting:
     """Read a cluster once. Raises InputError."""
 
-    async def look(found: Following) -> Sighting:
+    async def look(following: Following) -> Sighting:
         now = SystemClock().now()
-        snapshot = found.snapshot(now)
-        return Sighting(snapshot, now, found.catalogues(), found.hidden())
+        snapshot = following.snapshot(now)
+        return Sighting(snapshot, now, following.catalogues(), following.hidden_kinds())
 
     return asyncio.run(follow(whose, look, lambda: None))

@@ -48,7 +48,7 @@ class ProviderVoice:
         else:
             self._announce(ending)
 
-    def types_changed(self) -> None:
+    def refresh_types(self) -> None:
         """Instance types have changed. A controller that is not connected yet will ask anyway."""
         if self._refresh is not None:
             self._refresh()
@@ -85,11 +85,11 @@ class EarlyMeters:
 
     def count(self, name: str, /, **labels: str) -> None:
         """Count one more."""
-        self._do(lambda meters: meters.count(name, **labels))
+        self._perform(lambda meters: meters.count(name, **labels))
 
     def observe(self, name: str, seconds: float, /, **labels: str) -> None:
         """Something took so long."""
-        self._do(lambda meters: meters.observe(name, seconds, **labels))
+        self._perform(lambda meters: meters.observe(name, seconds, **labels))
 
     def connect(self, meters: ProviderMeters) -> None:
         """From now on, count with these; what was kept first."""
@@ -98,7 +98,7 @@ class EarlyMeters:
             deed(meters)
         self._kept = []
 
-    def _do(self, deed: Callable[[ProviderMeters], None]) -> None:
+    def _perform(self, deed: Callable[[ProviderMeters], None]) -> None:
         if self._meters is None:
             self._kept.append(deed)
         else:
@@ -128,7 +128,7 @@ class Means(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def provided(
+async def provide(
     plugin: ProviderPlugin[Kube, msgspec.Struct],
     means: Means,
     settings: msgspec.Struct | None = None,
@@ -142,12 +142,12 @@ async def provided(
         log=means.log.named(f"provider.{plugin.name}"),
         tell=voice.tell,
         announce=voice.announce,
-        types_changed=voice.types_changed,
+        types_changed=voice.refresh_types,
         planned_types=voice.planned_types,
         api_authority=means.api_authority,
         gates=means.gates,
         meters=meters,
         kubernetes_version=means.kubernetes_version,
     )
-    async with registry.made(plugin, context, settings) as cloud:
+    async with registry.start_provider(plugin, context, settings) as cloud:
         yield Provided(cloud, (plugin.extension,), voice, meters, plugin.metrics)

@@ -29,7 +29,7 @@ from dovetail.live.providing import Provided
 from dovetail.model.backoff import Chance
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.observe.cloud import measured
+from dovetail.observe.cloud import measure
 from dovetail.observe.decisions import DecisionMeters
 from dovetail.observe.events import Recorder
 from dovetail.observe.journal.segments import Bounds
@@ -74,18 +74,18 @@ class Replica:
         self._workers = workers_of(provided.cloud)
         self._meters = Meters(node_class_labels=_node_class_labels(provided.cloud))
         self._meters.tell_build(version=version("dovetail"), commit="")
-        self._cloud = measured(provided.cloud, self._meters, outside.timer)
+        self._cloud = measure(provided.cloud, self._meters, outside.timer)
         self._kube = MeteredKube(kube, self._meters, outside.timer)
         self._recorder = Recorder(
             self._kube,
             outside.clock,
             outside.timer,
             log=outside.log,
-            kinds=api.extended(self._extensions),
+            kinds=api.all_kinds(self._extensions),
         )
         self._onlooker = Onlooker(
             self._meters,
-            _ignored if settings.dry_run else self._recorder.tell,
+            _ignore if settings.dry_run else self._recorder.tell,
             outside.clock,
             is_enabled=not settings.disable_cluster_state_observability,
         )
@@ -94,11 +94,11 @@ class Replica:
         self._journal = _journal(outside)
         self._latest = Snapshot()
         self._shadow = Shadow(outside.log, self._meters.registry) if settings.dry_run else None
-        self._watching: list[Witness] = [self._shadow.decided] if self._shadow else []
-        self._controller = Controller(self._means(), self._setup())
+        self._watching: list[Witness] = [self._shadow.note_plan] if self._shadow else []
+        self._controller = Controller(self._dependencies(), self._setup())
         self._controller.feed.subscribe(self._onlooker.hear_pods)
         provided.voice.connect(
-            _ignored if settings.dry_run else self._recorder.tell,
+            _ignore if settings.dry_run else self._recorder.tell,
             self._controller.announce,
             self._controller.catalogue.refresh,
         )
@@ -107,7 +107,7 @@ class Replica:
         self._is_leading = False
         self._unsynced_since: float | None = outside.timer.elapsed_seconds()
 
-    def _means(self) -> Dependencies:
+    def _dependencies(self) -> Dependencies:
         return Dependencies(
             kube=self._kube,
             cloud=self._cloud,
@@ -143,7 +143,7 @@ class Replica:
         try:
             return await loop.run_in_executor(self._thinking, decide, snapshot, now)
         except BaseException:
-            self._decisions.over(snapshot)
+            self._decisions.end_all(snapshot)
             raise
 
     def _witness(self, snapshot: Snapshot, plan: Plan, now: datetime, seconds: float) -> None:
@@ -151,7 +151,7 @@ class Replica:
         if self._journal is not None:
             self._journal.add(snapshot, plan, now, seconds)
         self._decisions.end(snapshot, plan, seconds)
-        self._onlooker.decided(plan)
+        self._onlooker.note_plan(plan)
         for watch in self._watching:
             try:
                 watch(snapshot, plan, now, seconds)
@@ -185,15 +185,15 @@ class Replica:
         waited = 0.0 if since is None else now - since
         self._meters.cluster_state_unsynced_time_seconds.set(waited)
 
-    def unsynced(self) -> tuple[str, ...]:
+    def unsynced_parts(self) -> tuple[str, ...]:
         """What is not known of the cluster yet; none when this replica could lead."""
-        return self._controller.feed.unsynced()
+        return self._controller.feed.unsynced_kinds()
 
     def background(self) -> tuple[Loop, ...]:
         """What goes on whether or not this replica leads."""
-        return (Loop("feed", self._controller.follow), Loop("sync", self._synced))
+        return (Loop("feed", self._controller.follow), Loop("sync", self._wait_for_sync))
 
-    async def _synced(self) -> None:
+    async def _wait_for_sync(self) -> None:
         async with asyncio.TaskGroup() as group:
             complaining = group.create_task(self._complain())
             await self._controller.feed.wait_in_sync()
@@ -208,7 +208,7 @@ class Replica:
         timer = self._outside.timer
         await timer.sleep(_PATIENT_SECONDS)
         while True:
-            missing = list(self._controller.feed.unsynced())
+            missing = list(self._controller.feed.unsynced_kinds())
             self._outside.log.error("cluster is not known yet", missing=missing)
             await timer.sleep(_COMPLAINT_SECONDS)
 
@@ -232,13 +232,13 @@ class Replica:
         self._is_leading = True
         await self._controller.take_over()
 
-    def leading(self) -> tuple[Loop, ...]:
+    def leader_loops(self) -> tuple[Loop, ...]:
         """What a leader does."""
-        loops = [Loop(one.name, one.run) for one in self._controller.work()]
+        loops = [Loop(work.name, work.run) for work in self._controller.work()]
         if self._outside.settings.dry_run:
             return tuple(loops)
         loops.append(Loop("events", self._recorder.run))
-        loops += [Loop(one.name, one.run) for one in self._workers]
+        loops += [Loop(worker.name, worker.run) for worker in self._workers]
         if self._outside.settings.kubelets:
             loops.append(Loop("kubelets", self._kubelets().run))
         return tuple(loops)
@@ -247,7 +247,7 @@ class Replica:
         outside = self._outside
         return Kubelets(self._kubelets_kube, outside.clock, outside.timer, chance=outside.chance)
 
-    async def finished(self, grace_seconds: float) -> None:
+    async def finish(self, grace_seconds: float) -> None:
         """End what was begun, if that does not take too long. A dry run says what it came to."""
         done = asyncio.Event()
 
@@ -267,7 +267,7 @@ class Replica:
             self._shadow.end(self._outside.clock.now())
 
 
-def _ignored(event: Event) -> None:
+def _ignore(event: Event) -> None:
     """Nothing is told where nothing may be written."""
 
 
@@ -280,4 +280,4 @@ def _journal(outside: Outside) -> JournalKeeper | None:
 
 
 def _node_class_labels(cloud: CloudProvider) -> tuple[str, ...]:
-    return tuple(f"{one.group}/{one.kind.lower()}" for one in cloud.supported_node_classes)
+    return tuple(f"{kind.group}/{kind.kind.lower()}" for kind in cloud.supported_node_classes)

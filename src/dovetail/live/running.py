@@ -36,7 +36,7 @@ from dovetail.kube.http.retry import Retries
 from dovetail.kube.http.transport import HttpSettings, World
 from dovetail.kube.seam import Kube, Ref
 from dovetail.live.asking import Asking
-from dovetail.live.providing import Means, provided
+from dovetail.live.providing import Means, provide
 from dovetail.live.replica import Outside, Replica
 from dovetail.observe.journal.reader import RecentDecisions
 from dovetail.observe.logs import Log, LogSettings, open_log
@@ -111,7 +111,7 @@ async def _live(outside: Outside, access: Access, chosen: _Chosen) -> int:
         HttpKube(access, world, _PROMPT) as prompt_kube,
         HttpKube(access, world, pace) as kube,
         HttpKube(access, world, _KUBELETS) as kubelets_kube,
-        provided(
+        provide(
             chosen.plugin,
             Means(
                 kube,
@@ -128,17 +128,17 @@ async def _live(outside: Outside, access: Access, chosen: _Chosen) -> int:
         replica = Replica(outside, kube, kubelets_kube, opened)
         readiness = Readiness(prompt_kube, outside.timer, outside.log, access.server)
         async with (
-            _served(outside, replica, readiness),
-            _shown(outside, replica),
+            _serve(outside, replica, readiness),
+            _show_page(outside, replica),
             _in_the_background(outside, replica, readiness),
         ):
-            return await _led(outside, replica, prompt_kube)
+            return await _lead(outside, replica, prompt_kube)
 
 
 @asynccontextmanager
-async def _served(outside: Outside, replica: Replica, readiness: Readiness) -> AsyncIterator[None]:
+async def _serve(outside: Outside, replica: Replica, readiness: Readiness) -> AsyncIterator[None]:
     def problems() -> tuple[str, ...]:
-        return (*readiness.problems(), *replica.unsynced())
+        return (*readiness.problems(), *replica.unsynced_parts())
 
     content = ops.OpsContent(metrics=replica.scrape, problems=problems)
     place = ops.OpsPlace(
@@ -153,7 +153,7 @@ async def _served(outside: Outside, replica: Replica, readiness: Readiness) -> A
 
 
 @asynccontextmanager
-async def _shown(outside: Outside, replica: Replica) -> AsyncIterator[None]:
+async def _show_page(outside: Outside, replica: Replica) -> AsyncIterator[None]:
     """The page, where one is wanted."""
     settings = outside.settings
     if not settings.dashboard_port:
@@ -161,13 +161,13 @@ async def _shown(outside: Outside, replica: Replica) -> AsyncIterator[None]:
         return
     lookout = Lookout()
     recent = RecentDecisions(_REMEMBERED)
-    replica.show(lookout.decided)
+    replica.show(lookout.note_plan)
     replica.show(recent.add)
     stream = Stream(lookout, replica.view)
     place = ListenAddress(settings.dashboard_port, settings.dashboard_host, "--dashboard-port")
     async with serving(DashboardContent(stream, Asking(lookout, recent).explain), place) as port:
         outside.log.info("showing the cluster", address=f"http://{settings.dashboard_host}:{port}/")
-        async with _kept_up(outside, [Loop("page", stream.run)]):
+        async with _keep_loops(outside, [Loop("page", stream.run)]):
             yield
 
 
@@ -180,12 +180,12 @@ async def _in_the_background(
     limit = outside.settings.memory_limit_bytes
     if limit is not None:
         loops.append(Loop("memory", lambda: watch_memory(limit, outside.timer, outside.log)))
-    async with _kept_up(outside, loops):
+    async with _keep_loops(outside, loops):
         yield
 
 
 @asynccontextmanager
-async def _kept_up(outside: Outside, loops: Iterable[Loop]) -> AsyncIterator[None]:
+async def _keep_loops(outside: Outside, loops: Iterable[Loop]) -> AsyncIterator[None]:
     """Loops that go on for as long as the block lasts."""
     supervisor = _supervisor(outside, loops)
     async with asyncio.TaskGroup() as group:
@@ -196,7 +196,7 @@ async def _kept_up(outside: Outside, loops: Iterable[Loop]) -> AsyncIterator[Non
             supervisor.stop()
 
 
-async def _led(outside: Outside, replica: Replica, kube: HttpKube) -> int:
+async def _lead(outside: Outside, replica: Replica, kube: HttpKube) -> int:
     async def work() -> None:
         await _work(outside, replica)
 
@@ -215,11 +215,11 @@ async def _work(outside: Outside, replica: Replica) -> None:
     """Lead until told to stop; then end what was begun, as far as the grace period reaches."""
     if not await replica.taken_over():
         return
-    supervisor = _supervisor(outside, replica.leading())
+    supervisor = _supervisor(outside, replica.leader_loops())
     async with asyncio.TaskGroup() as group:
         group.create_task(supervisor.run())
         await outside.stopping.wait()
-        await replica.finished(GRACE_SECONDS)
+        await replica.finish(GRACE_SECONDS)
         supervisor.stop()
 
 

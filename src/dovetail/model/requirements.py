@@ -79,7 +79,7 @@ class Requirement(msgspec.Struct, frozen=True, gc=False):
         """Whether the value is in the set."""
         if (value in self.values) == self.complement:
             return False
-        return _within(value, self.gte, self.lte)
+        return _is_within(value, self.gte, self.lte)
 
     def admits(self, value: str | None) -> bool:
         """Whether a node with this value of the label (None: without the label) satisfies this."""
@@ -96,7 +96,7 @@ class Requirement(msgspec.Struct, frozen=True, gc=False):
             return not self.values.isdisjoint(other.values)
         concrete, rest = (other, self) if self.complement else (self, other)
         return any(
-            value not in rest.values and _within(value, gte, lte) for value in concrete.values
+            value not in rest.values and _is_within(value, gte, lte) for value in concrete.values
         )
 
     def __and__(self, other: Requirement) -> Requirement:
@@ -106,7 +106,7 @@ class Requirement(msgspec.Struct, frozen=True, gc=False):
         if gte is not None and lte is not None and gte > lte:
             return Requirement(self.key, min_values=min_values)
         if self.complement and other.complement:
-            values = frozenset(v for v in self.values | other.values if _within(v, gte, lte))
+            values = frozenset(v for v in self.values | other.values if _is_within(v, gte, lte))
             return Requirement(self.key, True, values, gte, lte, min_values)
         if self.complement:
             values = other.values - self.values
@@ -114,7 +114,7 @@ class Requirement(msgspec.Struct, frozen=True, gc=False):
             values = self.values - other.values
         else:
             values = self.values & other.values
-        kept = frozenset(v for v in values if _within(v, gte, lte))
+        kept = frozenset(v for v in values if _is_within(v, gte, lte))
         return Requirement(self.key, False, kept, min_values=min_values)
 
     def __bool__(self) -> bool:
@@ -160,7 +160,7 @@ def _tighter(a: Requirement, b: Requirement) -> tuple[int | None, int | None]:
     return (max(lows) if lows else None, min(highs) if highs else None)
 
 
-def _within(value: str, gte: int | None, lte: int | None) -> bool:
+def _is_within(value: str, gte: int | None, lte: int | None) -> bool:
     if gte is None and lte is None:
         return True
     number = integer(value)
@@ -214,8 +214,8 @@ class Requirements(Mapping[str, Requirement]):
     def __init__(self, requirements: Iterable[Requirement] = ()) -> None:
         by_key: dict[str, Requirement] = {}
         for item in requirements:
-            held = by_key.get(item.key)
-            by_key[item.key] = item if held is None else held & item
+            earlier = by_key.get(item.key)
+            by_key[item.key] = item if earlier is None else earlier & item
         self._by_key = by_key
 
     @classmethod
@@ -226,7 +226,7 @@ class Requirements(Mapping[str, Requirement]):
             for key, value in by_key.items()
         )
 
-    def settled(self) -> dict[str, str]:
+    def single_values(self) -> dict[str, str]:
         """The labels for which just one value is left, by key."""
         return {
             item.key: value

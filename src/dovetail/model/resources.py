@@ -27,9 +27,9 @@ def total(parts: Iterable[Resources]) -> dict[str, int]:
     return result
 
 
-def subtract(held: Resources, taken: Resources) -> dict[str, int]:
-    """What is left of `held`; names only in `taken` are ignored, results may be negative."""
-    return {name: amount - taken.get(name, 0) for name, amount in held.items()}
+def subtract(amounts: Resources, taken: Resources) -> dict[str, int]:
+    """What is left of `amounts`; names only in `taken` are ignored, results may be negative."""
+    return {name: amount - taken.get(name, 0) for name, amount in amounts.items()}
 
 
 def peak(parts: Iterable[Resources]) -> dict[str, int]:

@@ -73,22 +73,22 @@ def _compares(taint_value: str, operator: str, toleration_value: str) -> bool:
     return left > right if operator == TolerationOperator.GT else left < right
 
 
-def repelling(
+def repelling_taint(
     taints: Iterable[Taint], tolerations: Iterable[Toleration], *, soft: bool = False
 ) -> Taint | None:
     """The first taint that keeps the pod away; `soft` counts PreferNoSchedule too."""
-    held = tuple(tolerations)
+    tolerated = tuple(tolerations)
     for taint in taints:
         if taint.effect == Effect.PREFER_NO_SCHEDULE and not soft:
             continue
-        if not any(toleration.tolerates(taint) for toleration in held):
+        if not any(toleration.tolerates(taint) for toleration in tolerated):
             return taint
     return None
 
 
 def tolerates(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> bool:
     """Whether no hard taint keeps the pod away."""
-    return repelling(taints, tolerations) is None
+    return repelling_taint(taints, tolerations) is None
 
 
 # Ours, on nodes that new pods should rather keep off. It counts as nobody's preference.

@@ -74,7 +74,7 @@ class PodTerm(msgspec.Struct, frozen=True, gc=False):
     mismatch_label_keys: tuple[str, ...] = ()
 
 
-def narrowed(
+def narrow(
     selector: LabelSelector,
     pod_labels: Mapping[str, str],
     *,

@@ -18,12 +18,7 @@ from dovetail.cloud.errors import (
     NodeClaimNotFoundError,
     NodeClassNotReadyError,
 )
-from dovetail.cloud.provider import (
-    CloudProvider,
-    Instance,
-    NodeClassKind,
-    NodeLifecycleHook,
-)
+from dovetail.cloud.provider import CloudProvider, Instance, NodeClassKind, NodeLifecycleHook
 from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node, RepairPolicy
@@ -120,7 +115,7 @@ class _Hooked(Measured):
         return await self._hook.registered(node)
 
 
-def measured(cloud: CloudProvider, meters: Meters, timer: Timer) -> Measured:
+def measure(cloud: CloudProvider, meters: Meters, timer: Timer) -> Measured:
     """The cloud, each call timed; where it has a hook, with that. Its workers are not calls."""
     if isinstance(cloud, NodeLifecycleHook):
         return _Hooked(cloud, cloud, meters, timer)

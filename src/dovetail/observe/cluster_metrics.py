@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Final
 
 from dovetail import labels
-from dovetail.decide.nodes import census, leaving
+from dovetail.decide.nodes import census, leaving_nodes
 from dovetail.decide.pools import price_of, prices
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
@@ -40,10 +40,10 @@ def series(name: str, labelled: str, value: float) -> str:
 
 def label_text(labels: Mapping[str, str]) -> str:
     """Labels as they stand between braces."""
-    return ",".join(f'{key}="{escaped(value)}"' for key, value in labels.items())
+    return ",".join(f'{key}="{escape(value)}"' for key, value in labels.items())
 
 
-def escaped(value: str) -> str:
+def escape(value: str) -> str:
     """A label's value as it stands between quotation marks."""
     if "\\" in value or '"' in value or "\n" in value:
         return value.translate(_ESCAPED)
@@ -84,7 +84,7 @@ class _Nodes:
         self._pods = census(snapshot.pods).by_node
 
     @cached_property
-    def named(self) -> dict[str, str]:
+    def labels_by_node(self) -> dict[str, str]:
         """The labels of each node's series."""
         return {node.name: label_text(_node_labels(node)) for node in self.joined}
 
@@ -143,13 +143,15 @@ def _node_gauges(nodes: _Nodes, now: datetime) -> Iterator[str]:
     ):
         name = f"karpenter_nodes_{suffix}"
         lines = (
-            series(name, f'{nodes.named[node.name]},resource_type="{_kind(resource)}"', value)
+            series(
+                name, f'{nodes.labels_by_node[node.name]},resource_type="{_kind(resource)}"', value
+            )
             for node in nodes.joined
             for resource, value in _values(amounts(nodes, node))
         )
         yield from gauge(name, help_text, lines)
     ages = (
-        series(_LIFETIME, nodes.named[node.name], (now - node.created_at).total_seconds())
+        series(_LIFETIME, nodes.labels_by_node[node.name], (now - node.created_at).total_seconds())
         for node in nodes.joined
         if node.created_at is not None
     )
@@ -215,26 +217,26 @@ def _owner(pod: Pod) -> str:
     if owner is None:
         return ""
     kind = owner.kind.lower()
-    return escaped(f"/apis/{owner.api_version}/namespaces/{pod.namespace}/{kind}s/{owner.name}")
+    return escape(f"/apis/{owner.api_version}/namespaces/{pod.namespace}/{kind}s/{owner.name}")
 
 
 def _pool_gauges(snapshot: Snapshot) -> Iterator[str]:
     usage = _usage(snapshot)
-    for suffix, help_text, held in (
+    for suffix, help_text, by_pool in (
         ("limit", "Limits of a NodePool.", {p.name: p.limits for p in snapshot.node_pools}),
         ("usage", "Resources in use by a NodePool.", usage),
     ):
         name = f"karpenter_nodepools_{suffix}"
         lines = (
-            series(name, f'resource_type="{_kind(item)}",nodepool="{escaped(pool.name)}"', value)
+            series(name, f'resource_type="{_kind(item)}",nodepool="{escape(pool.name)}"', value)
             for pool in snapshot.node_pools
-            for item, value in _values(held.get(pool.name, {}), with_nodes=True)
+            for item, value in _values(by_pool.get(pool.name, {}), with_nodes=True)
         )
         yield from gauge(name, help_text, lines)
     name = "karpenter_nodepools_cost_total"
     costs = _costs(snapshot)
     lines = (
-        series(name, f'nodepool="{escaped(pool.name)}"', costs.get(pool.name, 0) / 1e9)
+        series(name, f'nodepool="{escape(pool.name)}"', costs.get(pool.name, 0) / 1e9)
         for pool in snapshot.node_pools
     )
     yield from gauge(name, "Price of the nodes of a NodePool, in dollars an hour.", lines)
@@ -242,15 +244,15 @@ def _pool_gauges(snapshot: Snapshot) -> Iterator[str]:
 
 def _usage(snapshot: Snapshot) -> dict[str, dict[str, int]]:
     """What each pool has, nodes that are leaving apart."""
-    gone = leaving(snapshot)
+    gone = leaving_nodes(snapshot)
     result: dict[str, dict[str, int]] = {}
     for node in snapshot.nodes:
         if node.node_pool and node.name not in gone:
-            held = result.setdefault(node.node_pool, {NODES: 0})
-            held[NODES] += 1
+            usage = result.setdefault(node.node_pool, {NODES: 0})
+            usage[NODES] += 1
             for name, amount in node.capacity.items():
                 if name != NODES:
-                    held[name] = held.get(name, 0) + amount
+                    usage[name] = usage.get(name, 0) + amount
     return result
 
 
@@ -273,4 +275,4 @@ def _values(amounts: Mapping[str, int], *, with_nodes: bool = False) -> Iterator
 
 
 def _kind(resource: str) -> str:
-    return escaped(resource.lower().replace("-", "_"))
+    return escape(resource.lower().replace("-", "_"))

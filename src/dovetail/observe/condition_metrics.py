@@ -17,7 +17,7 @@ from dovetail.decide.lifecycle.pool import PoolView
 from dovetail.decide.lifecycle.step import Event
 from dovetail.model.claim import ClaimObject, NodeObject
 from dovetail.model.node import Condition
-from dovetail.observe.cluster_metrics import escaped, gauge, label_text, series
+from dovetail.observe.cluster_metrics import escape, gauge, label_text, series
 from dovetail.observe.meters import ConditionMeters, Meters, metric_label
 
 _COUNT: Final = "status_condition_count"
@@ -65,7 +65,7 @@ class ConditionMetrics:
         subject = Subject("NodePool", view.pool.name, view.pool.uid)
         self._see(Watched(subject, {}, view.conditions, deleting_at))
 
-    def gone(self, kind: str, name: str, now: datetime) -> None:
+    def forget(self, kind: str, name: str, now: datetime) -> None:
         """An object is there no more."""
         last = self._held[kind].pop(name, None)
         if last is None or last.deleting_at is None:
@@ -145,38 +145,38 @@ def _own_labels(counted: ConditionMeters, seen: Watched) -> dict[str, str]:
     return {metric_label(key): seen.labels.get(key, "") for key in counted.kind.labels}
 
 
-def _gauges(prefix: str, held: list[tuple[str, Watched]], now: datetime) -> Iterator[str]:
+def _gauges(prefix: str, items: list[tuple[str, Watched]], now: datetime) -> Iterator[str]:
     for metric, lines in (
-        (_COUNT, _counts(f"{prefix}_{_COUNT}", held)),
-        (_CURRENT, _ages(f"{prefix}_{_CURRENT}", held, now)),
-        (_GOING, _departures(f"{prefix}_{_GOING}", held, now)),
+        (_COUNT, _counts(f"{prefix}_{_COUNT}", items)),
+        (_CURRENT, _ages(f"{prefix}_{_CURRENT}", items, now)),
+        (_GOING, _departures(f"{prefix}_{_GOING}", items, now)),
     ):
         yield from gauge(f"{prefix}_{metric}", _HELP[metric], lines)
 
 
-def _counts(name: str, held: Iterable[tuple[str, Watched]]) -> Iterator[str]:
-    for labelled, seen in held:
+def _counts(name: str, items: Iterable[tuple[str, Watched]]) -> Iterator[str]:
+    for labelled, seen in items:
         for condition in seen.conditions:
             yield series(name, f"{labelled},{_condition_text(condition)}", 1)
 
 
-def _ages(name: str, held: Iterable[tuple[str, Watched]], now: datetime) -> Iterator[str]:
-    for labelled, seen in held:
+def _ages(name: str, items: Iterable[tuple[str, Watched]], now: datetime) -> Iterator[str]:
+    for labelled, seen in items:
         for condition in seen.conditions:
             if condition.changed_at is not None:
                 seconds = (now - condition.changed_at).total_seconds()
                 yield series(name, f"{labelled},{_condition_text(condition)}", seconds)
 
 
-def _departures(name: str, held: Iterable[tuple[str, Watched]], now: datetime) -> Iterator[str]:
-    for labelled, seen in held:
+def _departures(name: str, items: Iterable[tuple[str, Watched]], now: datetime) -> Iterator[str]:
+    for labelled, seen in items:
         if seen.deleting_at is not None:
             yield series(name, labelled, (now - seen.deleting_at).total_seconds())
 
 
 def _condition_text(condition: Condition) -> str:
-    kind, status = escaped(condition.type), escaped(condition.status)
-    return f'type="{kind}",status="{status}",reason="{escaped(condition.reason)}"'
+    kind, status = escape(condition.type), escape(condition.status)
+    return f'type="{kind}",status="{status}",reason="{escape(condition.reason)}"'
 
 
 class Subject(msgspec.Struct, frozen=True, gc=False):

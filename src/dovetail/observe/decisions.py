@@ -56,7 +56,7 @@ class DecisionMeters:
             spent = self._timer.elapsed_seconds() - since
             self._meters.scheduler_unfinished_work_seconds.labels(*labels).set(spent)
 
-    def over(self, snapshot: Snapshot) -> None:
+    def end_all(self, snapshot: Snapshot) -> None:
         """It is made, or it failed: nothing is under way any more."""
         self._under_way = None
         labels = (PROVISIONER, str(snapshot.revision))
@@ -65,13 +65,13 @@ class DecisionMeters:
 
     def end(self, snapshot: Snapshot, plan: Plan, seconds: float) -> None:
         """It is made."""
-        self.over(snapshot)
+        self.end_all(snapshot)
         meters = self._meters
         meters.scheduler_scheduling_duration_seconds.labels(PROVISIONER).observe(seconds)
         self._tell_disruptions(snapshot, plan, seconds)
         for verdict in plan.blocked:  # moves that are made are counted when they begin
             count_scores(meters, verdict.scores, is_approved=False)
-        n_ignored = sum(not any(why.node_pool for why in one.reasons) for one in plan.unschedulable)
+        n_ignored = sum(not any(why.node_pool for why in pod.reasons) for pod in plan.unschedulable)
         meters.scheduler_ignored_pods_count.set(n_ignored)
         n_left = len(plan.unschedulable) - n_ignored
         meters.scheduler_unschedulable_pods_count.labels(PROVISIONER).set(n_left)

@@ -33,12 +33,7 @@ class Level(IntEnum):
     ERROR = 3
 
 
-_LEVELS: Final = {
-    "": Level.INFO,
-    "debug": Level.DEBUG,
-    "info": Level.INFO,
-    "error": Level.ERROR,
-}
+_LEVELS: Final = {"": Level.INFO, "debug": Level.DEBUG, "info": Level.INFO, "error": Level.ERROR}
 _FIRST: Final = 100  # in each second, of each message
 _THEN_EVERY: Final = 100
 _PACKAGE: Final = Path(__file__).parents[1]
@@ -190,12 +185,12 @@ def _caller() -> str:
     return f"{shown}:{frame.f_lineno}"
 
 
-def _plain(value: object) -> object:
+def _as_text(value: object) -> object:
     """What JSON has no words for, as text."""
     return str(value)
 
 
-_json: Final = msgspec.json.Encoder(enc_hook=_plain, order=None)
+_json: Final = msgspec.json.Encoder(enc_hook=_as_text, order=None)
 
 # Says nothing, for whoever has nobody to tell.
 SILENT: Final = Log(Sink(Level.ERROR, SystemClock()))

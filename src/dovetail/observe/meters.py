@@ -303,10 +303,7 @@ class Meters:
     operator_termination_duration_seconds: Annotated[
         Histogram,
         Series(
-            "Time from deletion to removal of an object.",
-            ("group", "kind"),
-            quantiles.DEFAULT,
-            "",
+            "Time from deletion to removal of an object.", ("group", "kind"), quantiles.DEFAULT, ""
         ),
     ]
 

@@ -3,7 +3,7 @@
     feed.subscribe(onlooker.hear_pods)      from the start: nobody else knows the limits of pods
     feed.subscribe(onlooker.hear)           every change that a mirror tells, once it is to be told
     onlooker.meet(pods)                     and those that wait already
-    onlooker.decided(plan)                  after each decision
+    onlooker.note_plan(plan)                after each decision
     onlooker.text(snapshot)                 at each scrape, in parts
 
 Switched off (disable-cluster-state-observability), it remembers nothing and shows only what does
@@ -76,7 +76,7 @@ class Onlooker:
             case Present(object=api.Pod() as pod):
                 self._limits.see(pod)
             case Absent(object=api.Pod() as gone):
-                self._limits.gone(pod_key(gone))
+                self._limits.forget(pod_key(gone))
             case _:
                 pass
 
@@ -90,19 +90,19 @@ class Onlooker:
         if not self._is_enabled:
             return
         match notice:
-            case Present(object=found):
-                self._present(found)
+            case Present(object=item):
+                self._present(item)
             case Absent(object=gone):
                 self._absent(gone)
             case _:
                 pass
 
-    def decided(self, plan: Plan) -> None:
+    def note_plan(self, plan: Plan) -> None:
         """A decision about waiting pods was made."""
         placed = [pod for launch in plan.launches for pod in launch.pods]
         placed += [pod for nomination in plan.nominations for pod in nomination.pods]
         refused = [verdict.pod for verdict in plan.unschedulable]
-        self._times.decided(placed, refused, self._clock.now())
+        self._times.note_plan(placed, refused, self._clock.now())
 
     def text(self, snapshot: Snapshot) -> Iterator[str]:
         """Every gauge that follows from the cluster, in parts between which others may run."""
@@ -126,18 +126,18 @@ class Onlooker:
         for part in self.text(snapshot):
             yield part.encode()
 
-    def _present(self, found: api.Object) -> None:
+    def _present(self, item: api.Object) -> None:
         try:
-            match found:
+            match item:
                 case api.Pod():
-                    self._times.see(found, self._clock.now())
+                    self._times.see(item, self._clock.now())
                 case api.NodeClaim():
-                    self._see_claim(claim_object(found))
+                    self._see_claim(claim_object(item))
                 case api.Node():
-                    self._conditions.see_node(node_object(found))
+                    self._conditions.see_node(node_object(item))
                 case api.NodePool():
-                    going = instant(found.metadata.deletion_timestamp)
-                    self._see_pool(pool_view(found), going)
+                    going = instant(item.metadata.deletion_timestamp)
+                    self._see_pool(pool_view(item), going)
                 case _:
                     pass
         except InputError:
@@ -156,8 +156,8 @@ class Onlooker:
     def _absent(self, gone: api.Object) -> None:
         match gone:
             case api.Pod():
-                self._times.gone(pod_key(gone))
+                self._times.forget(pod_key(gone))
             case api.NodeClaim() | api.Node() | api.NodePool():
-                self._conditions.gone(gone.kind, gone.metadata.name, self._clock.now())
+                self._conditions.forget(gone.kind, gone.metadata.name, self._clock.now())
             case _:
                 pass

@@ -57,16 +57,16 @@ class PodLimits:
         key = pod_key(pod)
         node = pod.spec.node_name
         amounts = {} if not node or pod.status.phase in TERMINAL_PHASES else self._amounts(pod.spec)
-        held = self._shares.get(key)
-        if held is not None and held.node == node and held.amounts is amounts:
+        last = self._shares.get(key)
+        if last is not None and last.node == node and last.amounts is amounts:
             return
-        self.gone(key)
+        self.forget(key)
         if amounts:
             is_daemon = any(owner.kind == "DaemonSet" for owner in pod.metadata.owner_references)
             self._shares[key] = share = _Share(node, amounts, is_daemon)
             self._add(share, 1)
 
-    def gone(self, key: str) -> None:
+    def forget(self, key: str) -> None:
         """A pod is there no more."""
         share = self._shares.pop(key, None)
         if share is not None:
@@ -74,11 +74,11 @@ class PodLimits:
 
     def _add(self, share: _Share, sign: int) -> None:
         sums = self._by_node.setdefault(share.node, NodeLimits({}, {}))
-        for held in (sums.pods, sums.daemons) if share.is_daemon else (sums.pods,):
+        for amounts in (sums.pods, sums.daemons) if share.is_daemon else (sums.pods,):
             for name, amount in share.amounts.items():
-                held[name] = held.get(name, 0) + sign * amount
-                if not held[name]:
-                    del held[name]
+                amounts[name] = amounts.get(name, 0) + sign * amount
+                if not amounts[name]:
+                    del amounts[name]
         if not sums.pods:
             del self._by_node[share.node]
 

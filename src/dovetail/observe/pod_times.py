@@ -85,7 +85,7 @@ class PodTimes:
             wait = self._waits[key] = _first_seen(pod, now)
         if pod.spec.node_name and not wait.is_bound:
             wait.is_bound = True
-            self._bound(wait, _turned_at(pod, "PodScheduled") or now)
+            self._note_binding(wait, _turned_at(pod, "PodScheduled") or now)
         if pod.status.phase in TERMINAL_PHASES:
             del self._waits[key]
         elif (ready_at := _turned_at(pod, "Ready")) is not None:
@@ -99,11 +99,11 @@ class PodTimes:
             if is_waiting and pod.key not in self._waits:
                 self._waits[pod.key] = _Wait(pod.uid, pod.created_at, now)
 
-    def gone(self, key: str) -> None:
+    def forget(self, key: str) -> None:
         """A pod is there no more."""
         self._waits.pop(key, None)
 
-    def decided(self, placed: Iterable[str], refused: Iterable[str], now: datetime) -> None:
+    def note_plan(self, placed: Iterable[str], refused: Iterable[str], now: datetime) -> None:
         """A plan has a place for these pods, and none for those."""
         for key in placed:
             wait = self._note_decision(key, now)
@@ -132,7 +132,7 @@ class PodTimes:
                 self._meters.pods_scheduling_decision_duration_seconds.observe(seconds)
         return wait
 
-    def _bound(self, wait: _Wait, at: datetime) -> None:
+    def _note_binding(self, wait: _Wait, at: datetime) -> None:
         if wait.seen_at is None:
             return  # it was bound before anybody looked
         if wait.created_at is not None:

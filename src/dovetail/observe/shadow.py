@@ -46,7 +46,7 @@ class Fresh(msgspec.Struct, frozen=True):
     disruptions: tuple[Disrupt, ...] = ()
 
 
-def passed(tally: ShadowTally, now: datetime) -> ShadowTally:
+def after_time(tally: ShadowTally, now: datetime) -> ShadowTally:
     """The tally once time has gone by with the same moves proposed."""
     gone_by = timedelta(0) if tally.at is None else max(timedelta(0), now - tally.at)
     saved = tally.saving_nanousd * (gone_by // timedelta(microseconds=1))
@@ -56,7 +56,7 @@ def passed(tally: ShadowTally, now: datetime) -> ShadowTally:
     )
 
 
-def reckoned(
+def reckon(
     tally: ShadowTally, snapshot: Snapshot, plan: Plan, now: datetime
 ) -> tuple[ShadowTally, Fresh]:
     """The tally after a decision, and what is new in it."""
@@ -67,14 +67,14 @@ def reckoned(
     )
     removed = frozenset[str]().union(*map(_marks, fresh.disruptions)) - tally.known
     proposed = frozenset[str]().union(*marks.values(), *map(_marks, plan.disruptions))
-    before = passed(tally, now)
+    before = after_time(tally, now)
     after = msgspec.structs.replace(
         before,
         n_launches=tally.n_launches + len(fresh.launches),
         n_disruptions=tally.n_disruptions + len(fresh.disruptions),
         n_removed=tally.n_removed + len(removed),
         saving_nanousd=sum(disruption.saving_nanousd for disruption in plan.disruptions),
-        known=(tally.known & _there(snapshot)) | proposed,
+        known=(tally.known & _present_names(snapshot)) | proposed,
     )
     return after, fresh
 
@@ -97,7 +97,7 @@ def _marks_of_launches(launches: Iterable[Launch]) -> Mapping[str, frozenset[str
     return marks
 
 
-def _there(snapshot: Snapshot) -> frozenset[str]:
+def _present_names(snapshot: Snapshot) -> frozenset[str]:
     """Everything that could be proposed again: nodes, and pods that wait."""
     waiting = census(snapshot.pods).unbound
     return frozenset(
@@ -145,9 +145,9 @@ class Shadow:
         self._cost = Plan().cost
         self.tally = ShadowTally()
 
-    def decided(self, snapshot: Snapshot, plan: Plan, now: datetime, _seconds: float) -> None:
+    def note_plan(self, snapshot: Snapshot, plan: Plan, now: datetime, _seconds: float) -> None:
         """A decision was made, which nobody carries out."""
-        self.tally, fresh = reckoned(self.tally, snapshot, plan, now)
+        self.tally, fresh = reckon(self.tally, snapshot, plan, now)
         self._cost = plan.cost
         self._count(fresh)
         if fresh.launches or fresh.disruptions:
@@ -157,7 +157,7 @@ class Shadow:
 
     def end(self, now: datetime) -> None:
         """It is over: say what it came to."""
-        self.tally = passed(self.tally, now)
+        self.tally = after_time(self.tally, now)
         self._count(Fresh())
         self._log.info("dry run ended", **self._totals())
 

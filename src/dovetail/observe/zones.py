@@ -19,7 +19,7 @@ from dovetail.decide.volumes import pod_volumes
 from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.requirements import Requirement
 from dovetail.model.snapshot import Snapshot
-from dovetail.model.topology import LabelSelector, NodePolicy, NodeTerm, PodTerm, Spread, narrowed
+from dovetail.model.topology import LabelSelector, NodePolicy, NodeTerm, PodTerm, Spread, narrow
 from dovetail.model.verdict import Problem
 
 FLEXIBLE: Final = "flexible"
@@ -80,10 +80,10 @@ class _Zones:
             if not requirement.complement
             for value in requirement.values
         }
-        found = [zone for zone in sorted(self._zones | named) if _is_open(zone, choices)]
-        if len(found) == 1:
-            return found[0]
-        return FLEXIBLE if found else NONE
+        zones = [zone for zone in sorted(self._zones | named) if _is_open(zone, choices)]
+        if len(zones) == 1:
+            return zones[0]
+        return FLEXIBLE if zones else NONE
 
     def _choices(self, pod: Pod) -> Iterator[list[Requirement]]:
         """What binds the pod to zones: of each list, one requirement must hold."""
@@ -113,7 +113,7 @@ class _Zones:
                 yield [Requirement(labels.ZONE, complement=True, values=frozenset(counts))]
 
     def _spread(self, pod: Pod, spread: Spread) -> Requirement:
-        selector = narrowed(spread.selector, pod.labels, match=spread.match_label_keys)
+        selector = narrow(spread.selector, pod.labels, match=spread.match_label_keys)
         counts = self._counts(frozenset({pod.namespace}), selector)
         own = int(selector.matches(pod.labels))
         zones = self._zones
@@ -123,7 +123,7 @@ class _Zones:
         fewest = min((counts.get(zone, 0) for zone in zones), default=0)
         if len(zones) < spread.min_domains:
             fewest = 0
-        return _only(
+        return _only_in(
             zone for zone in zones if counts.get(zone, 0) + own - fewest <= spread.max_skew
         )
 
@@ -133,15 +133,15 @@ class _Zones:
         # The first of a group that wants to be near itself may go anywhere.
         is_first = not counts and pod.namespace in namespaces and selector.matches(pod.labels)
         if not is_first:
-            yield [_only(counts)]
+            yield [_only_in(counts)]
 
     def _namespaces(self, pod: Pod, term: PodTerm) -> frozenset[str]:
         """Which namespaces a term is about."""
         wanted = term.namespace_selector
         if wanted is None:
             return frozenset(term.namespaces or (pod.namespace,))
-        found = {name for name, has in self._snapshot.namespaces.items() if wanted.matches(has)}
-        return frozenset(found | set(term.namespaces))
+        names = {name for name, has in self._snapshot.namespaces.items() if wanted.matches(has)}
+        return frozenset(names | set(term.namespaces))
 
     def _counts(self, namespaces: frozenset[str], selector: LabelSelector) -> _CountsByZone:
         """How many bound pods of these namespaces are selected, in each zone."""
@@ -185,11 +185,8 @@ class _Zones:
 
 
 def _narrow(pod: Pod, term: PodTerm) -> LabelSelector:
-    return narrowed(
-        term.selector,
-        pod.labels,
-        match=term.match_label_keys,
-        mismatch=term.mismatch_label_keys,
+    return narrow(
+        term.selector, pod.labels, match=term.match_label_keys, mismatch=term.mismatch_label_keys
     )
 
 
@@ -197,7 +194,7 @@ def _of_node(spec: PodSpec) -> Iterator[list[Requirement]]:
     """What the pod's own node selector and affinity say of zones."""
     wanted = spec.node_selector.get(labels.ZONE)
     if wanted is not None:
-        yield [_only({wanted})]
+        yield [_only_in({wanted})]
     yield from _of_terms(spec.required_terms)
 
 
@@ -209,10 +206,10 @@ def _of_terms(terms: Iterable[NodeTerm]) -> Iterator[list[Requirement]]:
     """What alternatives say of zones; one that says nothing leaves every zone open."""
     requirements: list[Requirement] = []
     for term in terms:
-        said = [item for item in term.expressions if labels.normalize(item.key) == labels.ZONE]
-        if not said:
+        zonal = [item for item in term.expressions if labels.normalize(item.key) == labels.ZONE]
+        if not zonal:
             return
-        requirements.append(_intersection(said))
+        requirements.append(_intersection(zonal))
     if requirements:
         yield requirements
 
@@ -224,5 +221,5 @@ def _intersection(requirements: list[Requirement]) -> Requirement:
     return whole
 
 
-def _only(zones: Iterable[str]) -> Requirement:
+def _only_in(zones: Iterable[str]) -> Requirement:
     return Requirement(labels.ZONE, complement=False, values=frozenset(zones))

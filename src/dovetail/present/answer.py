@@ -17,15 +17,15 @@ from dovetail.present.explanation import Explanation
 
 
 def answer(
-    found: Pod | Node | NodePool, snapshot: Snapshot, plan: Plan, now: datetime
+    item: Pod | Node | NodePool, snapshot: Snapshot, plan: Plan, now: datetime
 ) -> Explanation:
     """The whole answer for one object of a cluster that was planned for."""
-    match found:
+    match item:
         case Pod():
-            return explain_pod(found, snapshot, plan, now)
+            return explain_pod(item, snapshot, plan, now)
         case Node():
-            return explain_node(found, snapshot, plan, now)
+            return explain_node(item, snapshot, plan, now)
         case NodePool():
-            return explain_pool(found, snapshot, plan, now)
+            return explain_pool(item, snapshot, plan, now)
         case unknown:
             assert_never(unknown)

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from dovetail.decide.disrupt.calendar import calendars
-from dovetail.decide.nodes import census, leaving
+from dovetail.decide.nodes import census, leaving_nodes
 from dovetail.decide.pools import Prices, price_of, prices
 from dovetail.model import resources
 from dovetail.model.node import Node
@@ -114,7 +114,7 @@ def node_box(node: Node, pods: Iterable[Pod], known: Prices, *, is_leaving: bool
     """One node as it is drawn."""
     there = (pod for pod in pods if not pod.is_terminal)  # what is over takes no room
     boxes = tuple(sorted(map(pod_box, there), key=lambda box: (-box.cpu, box.key)))
-    held = node.allocatable
+    allocatable = node.allocatable
     return NodeBox(
         name=node.name,
         pool=node.node_pool,
@@ -123,8 +123,8 @@ def node_box(node: Node, pods: Iterable[Pod], known: Prices, *, is_leaving: bool
         capacity_type=node.capacity_type,
         state=node_state(node, is_leaving=is_leaving),
         price_per_hour=money.dollars(price_of(node, known)),
-        cpu=(sum(box.cpu for box in boxes), held.get(resources.CPU, 0)),
-        memory=(sum(box.memory for box in boxes), held.get(resources.MEMORY, 0) // _MIB),
+        cpu=(sum(box.cpu for box in boxes), allocatable.get(resources.CPU, 0)),
+        memory=(sum(box.memory for box in boxes), allocatable.get(resources.MEMORY, 0) // _MIB),
         pods=boxes,
         claim=node.node_claim,
         created_at=node.created_at,
@@ -161,7 +161,7 @@ def node_state(node: Node, *, is_leaving: bool) -> NodeState:
 
 def node_boxes(snapshot: Snapshot) -> tuple[NodeBox, ...]:
     """Every node, in order."""
-    where, known, gone = census(snapshot.pods).by_node, prices(snapshot), leaving(snapshot)
+    where, known, gone = census(snapshot.pods).by_node, prices(snapshot), leaving_nodes(snapshot)
     return tuple(
         node_box(item, where.get(item.name, ()), known, is_leaving=item.name in gone)
         for item in sorted(snapshot.nodes, key=lambda node: node.name)
@@ -230,8 +230,8 @@ def totals(boxes: Sequence[NodeBox], n_waiting: int, target_nanousd: int) -> Tot
 
 
 def _share(pairs: Sequence[tuple[int, int]]) -> float:
-    held = sum(item for _, item in pairs)
-    return sum(used for used, _ in pairs) / held if held else 0.0
+    total = sum(item for _, item in pairs)
+    return sum(used for used, _ in pairs) / total if total else 0.0
 
 
 def by_name(boxes: Iterable[NodeBox]) -> Mapping[str, NodeBox]:

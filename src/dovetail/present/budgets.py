@@ -12,7 +12,7 @@ from dovetail.decide.disrupt.calendar import Limit, PoolCalendar, Stretch
 from dovetail.decide.disrupt.flaws import Flaw, flaws
 from dovetail.model.plan import DisruptionReason
 from dovetail.present.plan import Json, instant
-from dovetail.present.table import counted
+from dovetail.present.table import plural
 
 NOTHING_GOES: Final = "."
 NO_LIMIT: Final = "#"
@@ -67,7 +67,7 @@ def budget_blocks(shown: BudgetCalendar, *, is_wide: bool = False) -> tuple[Budg
 
 
 def _block(calendar: PoolCalendar, shown: BudgetCalendar, *, is_wide: bool) -> BudgetBlock:
-    alike = _alike(calendar.stretches, is_wide=is_wide)
+    alike = _by_reasons(calendar.stretches, is_wide=is_wide)
     lines = [(stretch, reasons) for reasons, some in alike.items() for stretch in some]
     lines.sort(key=lambda line: line[0].starts_at)  # of one moment, reasons keep their order
     return BudgetBlock(
@@ -91,10 +91,10 @@ def _title(calendar: PoolCalendar) -> str:
     if calendar.n_nodes is None:
         return name
     away = f", {calendar.n_disrupting} of them unavailable now" if calendar.n_disrupting else ""
-    return f"{name}: {counted(calendar.n_nodes, 'node')}{away}"
+    return f"{name}: {plural(calendar.n_nodes, 'node')}{away}"
 
 
-def _alike(
+def _by_reasons(
     stretches: Mapping[DisruptionReason, tuple[Stretch, ...]], *, is_wide: bool
 ) -> dict[str, tuple[Stretch, ...]]:
     """The stretches by the reasons that share them."""
@@ -115,7 +115,7 @@ def _row(stretch: Stretch, reasons: str, shown: BudgetCalendar, n_nodes: int | N
         starts=_moment(stretch.starts_at),
         ends=f"{_moment(stretch.ends_at)}{' or later' if is_open else ''}",
         reasons=reasons,
-        allowed=allowed(stretch.limit, n_nodes),
+        allowed=allowed_text(stretch.limit, n_nodes),
     )
 
 
@@ -124,7 +124,7 @@ def _moment(at: datetime) -> str:
     return f"{at:%a %Y-%m-%d %H:%M}"
 
 
-def allowed(limit: Limit, n_nodes: int | None) -> str:
+def allowed_text(limit: Limit, n_nodes: int | None) -> str:
     """How many may go, in words. `n_nodes` None: nobody knows of how many."""
     if limit.is_zero:
         return "none"
@@ -152,7 +152,9 @@ def _picture(stretches: Sequence[Stretch], reasons: str, n_nodes: int | None) ->
         row = "".join(_cell(day + hour * _HOUR, today, cells) for hour in range(24))
         days.append((f"{day:%a %d %b}", row))
     drawn = "".join(row for _, row in days)
-    legend = [(cell, allowed(limit, n_nodes)) for limit, cell in cells.items() if cell in drawn]
+    legend = [
+        (cell, allowed_text(limit, n_nodes)) for limit, cell in cells.items() if cell in drawn
+    ]
     if CHANGES in drawn:
         legend.append((CHANGES, "changes within the hour"))
     return WeekPicture(reasons, tuple(days), tuple(legend))

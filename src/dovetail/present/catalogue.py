@@ -41,7 +41,7 @@ class TypeRow(msgspec.Struct, frozen=True):
     zones: tuple[str, ...]
 
 
-def matching(types: Iterable[InstanceType], wanted: Wanted) -> tuple[InstanceType, ...]:
+def matches(types: Iterable[InstanceType], wanted: Wanted) -> tuple[InstanceType, ...]:
     """The types that were asked for, family by family, small to large."""
     instance_types = [instance_type for instance_type in types if _is_wanted(instance_type, wanted)]
     return tuple(
@@ -73,8 +73,8 @@ def family(name: str) -> str:
 
 
 def _values(instance_type: InstanceType, key: str) -> list[str]:
-    held = instance_type.requirements.get(key)
-    return sorted(held.values) if held is not None and not held.complement else []
+    need = instance_type.requirements.get(key)
+    return sorted(need.values) if need is not None and not need.complement else []
 
 
 def type_row(instance_type: InstanceType) -> TypeRow:

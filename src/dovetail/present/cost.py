@@ -75,7 +75,7 @@ def bills(snapshot: Snapshot) -> tuple[Bill, ...]:
     where, known = census(snapshot.pods).by_node, prices(snapshot)
     return tuple(
         bill(node, where.get(node.name, ()), price_of(node, known))
-        for node in sorted(snapshot.nodes, key=lambda one: one.name)
+        for node in sorted(snapshot.nodes, key=lambda node: node.name)
     )
 
 
@@ -94,9 +94,9 @@ def _shares(node: Node, pods: Sequence[Pod]) -> Mapping[str, Fraction]:
     """How much of each resource of a node these pods ask for."""
     asked = resources.total(pod.spec.requests for pod in pods)
     return {
-        name: Fraction(asked.get(name, 0), held)
-        for name, held in node.allocatable.items()
-        if held > 0 and name not in _UNSHARED
+        name: Fraction(asked.get(name, 0), amount)
+        for name, amount in node.allocatable.items()
+        if amount > 0 and name not in _UNSHARED
     }
 
 
@@ -117,20 +117,20 @@ def _divide(whole: int, weights: Sequence[Fraction]) -> list[int]:
 # ------------------------------------------------------------------ added up
 
 
-def rows(found: Sequence[Bill], by: By, label: str = "team") -> tuple[CostRow, ...]:
+def rows(bills: Sequence[Bill], by: By, label: str = "team") -> tuple[CostRow, ...]:
     """What everything costs by pool, namespace, workload or label, the dearest first; last, but
     for pools, what is unused.
     """
     if by is By.POOL:
-        return tuple(sorted(_pool_rows(found), key=_dearest))
+        return tuple(sorted(_pool_rows(bills), key=_dearest))
     named = {
         By.NAMESPACE: lambda pod: pod.namespace,
         By.WORKLOAD: lambda pod: pod.workload or ALONE,
         By.LABEL: lambda pod: _label_value(pod, label),
     }[by]
-    unused = sum(item.unused_nanousd for item in found)
-    rest = CostRow(UNUSED, unused, 0, len(found), unused)
-    return (*sorted(_pod_rows(found, named), key=_dearest), rest)
+    unused = sum(item.unused_nanousd for item in bills)
+    rest = CostRow(UNUSED, unused, 0, len(bills), unused)
+    return (*sorted(_pod_rows(bills, named), key=_dearest), rest)
 
 
 def _label_value(pod: Pod, label: str) -> str:
@@ -142,9 +142,9 @@ def _dearest(row: CostRow) -> tuple[int, str]:
     return (-row.nanousd, row.name)
 
 
-def _pool_rows(found: Sequence[Bill]) -> Iterator[CostRow]:
+def _pool_rows(bills: Sequence[Bill]) -> Iterator[CostRow]:
     alike: dict[str, list[Bill]] = {}
-    for item in found:
+    for item in bills:
         alike.setdefault(item.node.node_pool or NO_POOL, []).append(item)
     for name, members in alike.items():
         yield CostRow(
@@ -156,9 +156,9 @@ def _pool_rows(found: Sequence[Bill]) -> Iterator[CostRow]:
         )
 
 
-def _pod_rows(found: Sequence[Bill], named: Callable[[Pod], str]) -> Iterator[CostRow]:
+def _pod_rows(bills: Sequence[Bill], named: Callable[[Pod], str]) -> Iterator[CostRow]:
     alike: dict[str, list[tuple[str, Charge]]] = {}
-    for item in found:
+    for item in bills:
         for charge in item.charges:
             alike.setdefault(named(charge.pod), []).append((item.node.name, charge))
     for name, members in alike.items():

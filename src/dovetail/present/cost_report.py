@@ -11,7 +11,7 @@ import msgspec
 from dovetail.model.snapshot import Snapshot
 from dovetail.present.cost import HOURS_PER_MONTH, HOW, By, CostRow, bills, rows
 from dovetail.present.plan import Json, instant
-from dovetail.present.table import counted, price
+from dovetail.present.table import plural, price
 from dovetail.units import money
 
 _CENT: Final = 10_000_000
@@ -62,12 +62,12 @@ def report(
     snapshot: Snapshot, now: datetime, *, label: str, comparison: Comparison, target_nanousd: int
 ) -> CostReport:
     """Everything about what a cluster costs."""
-    found = bills(snapshot)
+    all_bills = bills(snapshot)
     return CostReport(
         now=now,
-        nanousd=sum(bill.nanousd for bill in found),
-        unused_nanousd=sum(bill.unused_nanousd for bill in found),
-        rows={by: rows(found, by, label) for by in By},
+        nanousd=sum(bill.nanousd for bill in all_bills),
+        unused_nanousd=sum(bill.unused_nanousd for bill in all_bills),
+        rows={by: rows(all_bills, by, label) for by in By},
         label=label,
         comparison=comparison,
         target_nanousd=target_nanousd,
@@ -94,27 +94,30 @@ def sentences(told: CostReport) -> Iterator[str]:
     paid = f"{price(told.nanousd)} an hour, {monthly(told.nanousd)} a month"
     unused = share(told.unused_nanousd, told.nanousd)
     yield f"The cluster costs {paid}; {unused} of that is unused."
-    one = told.comparison
-    if not one.n_pods:
+    comparison = told.comparison
+    if not comparison.n_pods:
         yield "There is nothing to compare with: no pod runs on a node with a known price."
         return
-    where = f"now on {counted(one.n_nodes, 'node')} for {price(one.paid_nanousd)} an hour"
-    yield (
-        f"If the same {counted(one.n_pods, 'pod')}, {where}, were provisioned from scratch, "
-        f"Karpenter would pay {_against(one.reference_nanousd, one)}"
-        f"{_left_out_text(one.n_reference_unplaced)}; Dovetail would pay "
-        f"{_against(one.anew_nanousd, one)}{_left_out_text(one.n_anew_unplaced)}."
+    where = (
+        f"now on {plural(comparison.n_nodes, 'node')} for {price(comparison.paid_nanousd)} an hour"
     )
-    if one.bound_nanousd:
-        over = share(one.paid_nanousd - one.bound_nanousd, one.bound_nanousd)
-        bound = price(one.bound_nanousd)
+    yield (
+        f"If the same {plural(comparison.n_pods, 'pod')}, {where}, were provisioned from scratch, "
+        f"Karpenter would pay {_savings_text(comparison.reference_nanousd, comparison)}"
+        f"{_left_out_text(comparison.n_reference_unplaced)}; Dovetail would pay "
+        f"{_savings_text(comparison.anew_nanousd, comparison)}"
+        f"{_left_out_text(comparison.n_anew_unplaced)}."
+    )
+    if comparison.bound_nanousd:
+        over = share(comparison.paid_nanousd - comparison.bound_nanousd, comparison.bound_nanousd)
+        bound = price(comparison.bound_nanousd)
         yield f"The lower bound for the same pods is {bound} an hour; the nodes cost {over} more."
-    if one.bound_nanousd < told.target_nanousd < told.nanousd:
+    if comparison.bound_nanousd < told.target_nanousd < told.nanousd:
         least = price(told.target_nanousd)
         yield f"The lower bound for the cluster, if all movable pods were moved now, is {least}."
 
 
-def _against(theirs: int, comparison: Comparison) -> str:
+def _savings_text(theirs: int, comparison: Comparison) -> str:
     saved = theirs - comparison.paid_nanousd
     amount = f"{price(abs(saved))} an hour, {monthly(abs(saved))} a month"
     if saved < 0:
@@ -123,7 +126,7 @@ def _against(theirs: int, comparison: Comparison) -> str:
 
 
 def _left_out_text(n_pods: int) -> str:
-    return f", with {counted(n_pods, 'pod')} unschedulable" if n_pods else ""
+    return f", with {plural(n_pods, 'pod')} unschedulable" if n_pods else ""
 
 
 # ------------------------------------------------------------------ as data
@@ -138,8 +141,8 @@ def report_json(told: CostReport, wanted: Sequence[By], notes: Sequence[str]) ->
         "how": HOW,
     }
     for by in wanted:
-        found: Json = [_row_json(row, told.nanousd) for row in told.rows[by]]
-        shown[_PLURALS[by]] = found
+        rows: Json = [_row_json(row, told.nanousd) for row in told.rows[by]]
+        shown[_PLURALS[by]] = rows
         if by is By.LABEL:
             shown["label"] = told.label
     shown["comparison"] = _comparison_json(told.comparison)
@@ -166,19 +169,21 @@ def _row_json(row: CostRow, whole: int) -> Json:
     }
 
 
-def _comparison_json(one: Comparison) -> Json:
-    saved = one.reference_nanousd - one.paid_nanousd
-    over = one.paid_nanousd - one.bound_nanousd
+def _comparison_json(comparison: Comparison) -> Json:
+    saved = comparison.reference_nanousd - comparison.paid_nanousd
+    over = comparison.paid_nanousd - comparison.bound_nanousd
     return {
         "how": _COMPARED,
-        "nodes": one.n_nodes,
-        "pods": one.n_pods,
-        **_money("price", one.paid_nanousd),
-        **_money("reference", one.reference_nanousd),
-        "referenceUnplaced": one.n_reference_unplaced,
+        "nodes": comparison.n_nodes,
+        "pods": comparison.n_pods,
+        **_money("price", comparison.paid_nanousd),
+        **_money("reference", comparison.reference_nanousd),
+        "referenceUnplaced": comparison.n_reference_unplaced,
         **_money("savedAgainstReference", saved),
-        **_money("anew", one.anew_nanousd),
-        "anewUnplaced": one.n_anew_unplaced,
-        **_money("bound", one.bound_nanousd),
-        "aboveBound": round(over / one.bound_nanousd, 4) if one.bound_nanousd else 0.0,
+        **_money("anew", comparison.anew_nanousd),
+        "anewUnplaced": comparison.n_anew_unplaced,
+        **_money("bound", comparison.bound_nanousd),
+        "aboveBound": round(over / comparison.bound_nanousd, 4)
+        if comparison.bound_nanousd
+        else 0.0,
     }

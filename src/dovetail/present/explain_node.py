@@ -25,8 +25,8 @@ from dovetail.present.explanation import (
     age,
     allowance_text,
     amounts,
-    coming,
     departure,
+    launches_text,
     saving_of,
 )
 from dovetail.present.plan import (
@@ -37,7 +37,7 @@ from dovetail.present.plan import (
     disruption_json,
     unschedulable_json,
 )
-from dovetail.present.table import Fill, counted, price, remedy
+from dovetail.present.table import Fill, plural, price, remedy
 from dovetail.units import money, quantity
 
 # Where this is in the way, nothing else matters.
@@ -63,7 +63,7 @@ def explain_node(node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> E
     """The whole answer for one node."""
     pods = tuple(sorted(census(snapshot.pods).by_node.get(node.name, ()), key=lambda pod: pod.key))
     going = next((item for item in plan.disruptions if node.name in item.nodes), None)
-    found = _Found(
+    case = _Found(
         node=node,
         pods=pods,
         snapshot=snapshot,
@@ -76,30 +76,30 @@ def explain_node(node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> E
     )
     return Explanation(
         title=f"node/{node.name}",
-        facts=tuple(_facts(found)),
-        verdict=_verdict(found),
-        sections=tuple(_sections(found)),
-        data=_data(found),
+        facts=tuple(_facts(case)),
+        verdict=_verdict(case),
+        sections=tuple(_sections(case)),
+        data=_data(case),
     )
 
 
-def _facts(found: _Found) -> Iterator[tuple[str, str]]:
-    node = found.node
+def _facts(case: _Found) -> Iterator[tuple[str, str]]:
+    node = case.node
     kind = " ".join(filter(None, (node.instance_type, node.capacity_type, node.zone)))
-    yield "node", ", ".join(filter(None, (kind or "unknown type", *_state(found))))
+    yield "node", ", ".join(filter(None, (kind or "unknown type", *_state(case))))
     owner = f"NodeClaim {node.node_claim}" if node.node_claim else "no NodeClaim"
     yield "managed by", f"{owner}, NodePool {node.node_pool}" if node.node_pool else owner
-    known = f"{price(found.price_nanousd)} an hour" if found.price_nanousd else "unknown"
+    known = f"{price(case.price_nanousd)} an hour" if case.price_nanousd else "unknown"
     yield "price", known
-    used = resources.total(pod.spec.requests for pod in found.pods if not pod.is_terminal)
+    used = resources.total(pod.spec.requests for pod in case.pods if not pod.is_terminal)
     fills = [Fill(name, used.get(name, 0), node.allocatable.get(name, 0)) for name in _SHOWN]
     yield "requested", ", ".join(_fill_text(fill) for fill in fills)
     if node.node_pool:
-        yield "budgets", _budget(found)
+        yield "budgets", _budget(case)
 
 
-def _state(found: _Found) -> Iterator[str]:
-    node = found.node
+def _state(case: _Found) -> Iterator[str]:
+    node = case.node
     if not node.is_registered:
         yield "not registered yet"
     elif not node.is_initialized and node.node_claim:
@@ -108,55 +108,55 @@ def _state(found: _Found) -> Iterator[str]:
         yield "ready" if node.is_ready else "not ready"
     if node.is_unschedulable:
         yield "cordoned"
-    old = age(node.created_at, found.now)
+    old = age(node.created_at, case.now)
     if old:
         yield f"{old} old"
 
 
 def _fill_text(fill: Fill) -> str:
-    used, held = (quantity.render(fill.resource, item) for item in (fill.used, fill.held))
-    return f"{fill.resource} {used} of {held} ({fill.percent} %)"
+    used, whole = (quantity.render(fill.resource, item) for item in (fill.used, fill.held))
+    return f"{fill.resource} {used} of {whole} ({fill.percent} %)"
 
 
-def _budget(found: _Found) -> str:
+def _budget(case: _Found) -> str:
     """How many nodes of its pool may go for its reason, and until when that is so."""
-    allowance = allowances(found.snapshot, found.reason, found.now).get(found.node.node_pool)
+    allowance = allowances(case.snapshot, case.reason, case.now).get(case.node.node_pool)
     if allowance is None:
         return "none, because its NodePool does not exist"
-    which = tightest(found.node.node_pool, found.snapshot, found.reason, found.now)
-    return allowance_text(allowance, which, f" may be disrupted for {found.reason}")
+    which = tightest(case.node.node_pool, case.snapshot, case.reason, case.now)
+    return allowance_text(allowance, which, f" may be disrupted for {case.reason}")
 
 
-def _verdict(found: _Found) -> str:
-    if found.going is not None:
-        return departure(found.going, found.node.name)
-    return f"It stays. {found.kept[0].message}"
+def _verdict(case: _Found) -> str:
+    if case.going is not None:
+        return departure(case.going, case.node.name)
+    return f"It stays. {case.kept[0].message}"
 
 
-def _sections(found: _Found) -> Iterator[Section]:
-    if len(found.kept) > 1:
-        lines = tuple(f"- {verdict.message}" for verdict in found.kept)
+def _sections(case: _Found) -> Iterator[Section]:
+    if len(case.kept) > 1:
+        lines = tuple(f"- {verdict.message}" for verdict in case.kept)
         yield Section("What blocks its removal", lines)
-    if found.without is not None:
-        yield Section("If it were removed now", tuple(_outcome(found, found.without)))
-        if found.pods:
-            yield _pods(found, found.without)
-    helps = tuple(_helps(found))
+    if case.without is not None:
+        yield Section("If it were removed now", tuple(_outcome(case, case.without)))
+        if case.pods:
+            yield _pods(case, case.without)
+    helps = tuple(_helps(case))
     if helps:
         yield Section("What would allow its removal", tuple(f"- {item}" for item in helps))
 
 
-def _outcome(found: _Found, without: Removal) -> Iterator[str]:
+def _outcome(case: _Found, without: Removal) -> Iterator[str]:
     for verdict in without.unplaced:
         yield f"Pod {verdict.pod} would be unschedulable. {verdict.summary}"
     if without.unplaced:
         return
     yield from _needs(without)
-    fates = [fate(pod, without, found.snapshot, found.now) for pod in found.pods]
+    fates = [fate(pod, without, case.snapshot, case.now) for pod in case.pods]
     n_held = fates.count(Fate.HELD)
     if n_held:
-        yield f"{counted(n_held, 'pod')} may not be disrupted, and are not counted here."
-    if found.price_nanousd:
+        yield f"{plural(n_held, 'pod')} may not be disrupted, and are not counted here."
+    if case.price_nanousd:
         yield f"{'Without them, that' if n_held else 'That'} {saving_of(without)}."
 
 
@@ -166,27 +166,28 @@ def _needs(without: Removal) -> Iterator[str]:
     n_new = sum(len(launch.pods) for launch in without.launches)
     if n_moved:
         where = ", ".join(place.node for place in without.places)
-        yield f"{counted(n_moved, 'pod')} would fit on existing nodes: {where}."
+        yield f"{plural(n_moved, 'pod')} would fit on existing nodes: {where}."
     if without.launches:
         paid = price(sum(launch.price_nanousd for launch in without.launches))
-        yield f"{counted(n_new, 'pod')} would need {coming(without.launches)}, for {paid} an hour."
+        new = launches_text(without.launches)
+        yield f"{plural(n_new, 'pod')} would need {new}, for {paid} an hour."
     if not n_moved and not n_new:
         yield "No pod that may be evicted would need another node."
 
 
-def _pods(found: _Found, without: Removal) -> Section:
+def _pods(case: _Found, without: Removal) -> Section:
     kinds = {launch.name: f" (new, {launch.instance_type})" for launch in without.launches}
     where = without.destination_by_pod
     rows = []
-    for pod in found.pods:
+    for pod in case.pods:
         to = where.get(pod.key, "")
-        becomes = f"moves to {to}{kinds.get(to, '')}" if to else _becomes(pod, found, without)
+        becomes = f"moves to {to}{kinds.get(to, '')}" if to else _fate_text(pod, case, without)
         rows.append((pod.key, amounts(pod.spec.requests), becomes))
     return Section("Its pods", columns=("pod", "requests", "without the node"), rows=tuple(rows))
 
 
-def _becomes(pod: Pod, found: _Found, without: Removal) -> str:
-    told = fate(pod, without, found.snapshot, found.now)
+def _fate_text(pod: Pod, case: _Found, without: Removal) -> str:
+    told = fate(pod, without, case.snapshot, case.now)
     if told is Fate.PART_OF_NODE:
         return (
             "ends with the node (static pod)" if pod.is_mirror else "ends with the node (DaemonSet)"
@@ -199,38 +200,38 @@ def _becomes(pod: Pod, found: _Found, without: Removal) -> str:
     }[told]
 
 
-def _helps(found: _Found) -> Iterator[str]:
+def _helps(case: _Found) -> Iterator[str]:
     """What would have to change, all of it."""
-    stuck = found.without.unplaced if found.without is not None else ()
+    stuck = case.without.unplaced if case.without is not None else ()
     fixes = [f"{verdict.fix} (for pod {verdict.pod})" for verdict in stuck if verdict.fix]
-    for verdict in found.kept:
+    for verdict in case.kept:
         if remedy(verdict) and not (verdict.reason == Blocker.POD_STUCK and fixes):
             yield remedy(verdict)
         if verdict.reason in _FINAL:
             return
     yield from fixes
-    if found.kept and found.reason == DisruptionReason.UNDERUTILIZED:
-        yield from _cheaper(found)
+    if case.kept and case.reason == DisruptionReason.UNDERUTILIZED:
+        yield from _cheaper(case)
 
 
-def _cheaper(found: _Found) -> Iterator[str]:
+def _cheaper(case: _Found) -> Iterator[str]:
     """What must be had, where nothing would be saved today."""
-    without = found.without
+    without = case.without
     if without is None or without.unplaced:
         return
     saved = without.saving_nanousd + without.node_saving_nanousd
     if saved > 0:
         return
-    whole = price_of(found.node, whole_prices(found.snapshot))
-    counting = ", node prices counted" if whole > found.price_nanousd else ""
+    whole = price_of(case.node, whole_prices(case.snapshot))
+    counting = ", node prices counted" if whole > case.price_nanousd else ""
     yield (
         f"capacity for its pods that costs less than {price(whole)} an hour at any fallback;"
         f" now it costs {price(whole - saved)}{counting}"
     )
 
 
-def _data(found: _Found) -> Mapping[str, Json]:
-    node = found.node
+def _data(case: _Found) -> Mapping[str, Json]:
+    node = case.node
     return {
         "node": node.name,
         "nodeClaim": node.node_claim,
@@ -238,20 +239,20 @@ def _data(found: _Found) -> Mapping[str, Json]:
         "instanceType": node.instance_type,
         "zone": node.zone,
         "capacityType": node.capacity_type,
-        "pricePerHour": money.dollars(found.price_nanousd) if found.price_nanousd else None,
+        "pricePerHour": money.dollars(case.price_nanousd) if case.price_nanousd else None,
         "allocatable": amounts_json(node.allocatable),
-        "goes": found.going is not None,
-        "disruption": None if found.going is None else disruption_json(found.going),
-        "kept": [blocked_json(verdict) for verdict in found.kept],
-        "pods": [_pod_data(pod, found) for pod in found.pods],
-        "ifRemoved": None if found.without is None else _removal_data(found.without),
-        "help": list(_helps(found)),
+        "goes": case.going is not None,
+        "disruption": None if case.going is None else disruption_json(case.going),
+        "kept": [blocked_json(verdict) for verdict in case.kept],
+        "pods": [_pod_data(pod, case) for pod in case.pods],
+        "ifRemoved": None if case.without is None else _removal_data(case.without),
+        "help": list(_helps(case)),
     }
 
 
-def _pod_data(pod: Pod, found: _Found) -> Mapping[str, Json]:
-    without = found.without
-    known = None if without is None else fate(pod, without, found.snapshot, found.now)
+def _pod_data(pod: Pod, case: _Found) -> Mapping[str, Json]:
+    without = case.without
+    known = None if without is None else fate(pod, without, case.snapshot, case.now)
     to = "" if without is None else without.destination_by_pod.get(pod.key, "")
     return {
         "pod": pod.key,

@@ -39,17 +39,17 @@ def explain_pod(pod: Pod, snapshot: Snapshot, plan: Plan, now: datetime) -> Expl
     waiting = next((verdict for verdict in plan.unschedulable if verdict.pod == pod.key), None)
     node = next((item for item in snapshot.nodes if item.name == pod.node_name), None)
     if waiting is not None:
-        found = _Found(pod, now, waiting, None, "", "", f"It is pending. {waiting.summary}")
+        case = _Found(pod, now, waiting, None, "", "", f"It is pending. {waiting.summary}")
     elif node is None:
-        found = _unbound(pod, snapshot, plan, now)
+        case = _unbound(pod, snapshot, plan, now)
     else:
-        found = _bound(pod, node, snapshot, plan, now)
+        case = _bound_pod(pod, node, snapshot, plan, now)
     return Explanation(
         title=f"pod/{pod.key}",
-        facts=tuple(_facts(found)),
-        verdict=found.verdict,
-        sections=tuple(_sections(found)),
-        data=_data(found),
+        facts=tuple(_facts(case)),
+        verdict=case.verdict,
+        sections=tuple(_sections(case)),
+        data=_data(case),
     )
 
 
@@ -94,7 +94,7 @@ def _promised_node(pod: Pod, snapshot: Snapshot) -> str:
     return next((item.node for item in promises if item.pod_uid == pod.uid and pod.uid), "")
 
 
-def _bound(pod: Pod, node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> _Found:
+def _bound_pod(pod: Pod, node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> _Found:
     """What becomes of a pod that has its node."""
     without = removal(node, snapshot, plan, now)
     becomes = "" if without is None else fate(pod, without, snapshot, now)
@@ -105,14 +105,14 @@ def _bound(pod: Pod, node: Node, snapshot: Snapshot, plan: Plan, now: datetime) 
         message = f"which can be removed now, for reason {going.reason}{moves}"
         return _Found(pod, now, None, None, to, becomes, f"It runs on node {node.name}, {message}.")
     if without is None:
-        return _leaving(pod, node, snapshot, now)
+        return _leaving_pod(pod, node, snapshot, now)
     to = without.destination_by_pod.get(pod.key, "")
     kept = tuple(obstacle.message for obstacle in obstacles(node, snapshot, plan, now))
     verdict = f"It runs on node {node.name}, which stays."
     return _Found(pod, now, None, None, to, becomes, verdict, kept)
 
 
-def _leaving(pod: Pod, node: Node, snapshot: Snapshot, now: datetime) -> _Found:
+def _leaving_pod(pod: Pod, node: Node, snapshot: Snapshot, now: datetime) -> _Found:
     """What becomes of a pod whose node is on its way out already."""
     reasons = (item.reason for item in snapshot.ledger.disrupting if item.node == node.name)
     reason = next(reasons, "")
@@ -123,41 +123,41 @@ def _leaving(pod: Pod, node: Node, snapshot: Snapshot, now: datetime) -> _Found:
     return _Found(pod, now, None, None, to, "", verdict)
 
 
-def _facts(found: _Found) -> Iterator[tuple[str, str]]:
-    pod = found.pod
+def _facts(case: _Found) -> Iterator[tuple[str, str]]:
+    pod = case.pod
     owner = f"{pod.owner.kind} {pod.owner.name}" if pod.owner is not None else "no owner"
-    old = age(pod.created_at, found.now)
+    old = age(pod.created_at, case.now)
     yield "pod", ", ".join(filter(None, (owner, pod.phase, f"{old} old" if old else "")))
     yield "requests", amounts(pod.spec.requests)
     if pod.spec.priority:
         yield "priority", str(pod.spec.priority)
 
 
-def _sections(found: _Found) -> Iterator[Section]:
-    waiting = found.waiting
-    if found.kept:
-        lines = tuple(f"- {item}" for item in found.kept)
-        yield Section(f"Why node {found.pod.node_name} stays", lines)
-        if found.to:
-            yield Section("If that node were removed now", (f"It would move to {found.to}.",))
+def _sections(case: _Found) -> Iterator[Section]:
+    waiting = case.waiting
+    if case.kept:
+        lines = tuple(f"- {item}" for item in case.kept)
+        yield Section(f"Why node {case.pod.node_name} stays", lines)
+        if case.to:
+            yield Section("If that node were removed now", (f"It would move to {case.to}.",))
     if waiting is None:
         return
     if waiting.reasons:
-        lines = tuple(f"- {one.node_pool}: {one.message} ({one.reason})" for one in waiting.reasons)
+        lines = tuple(f"- {why.node_pool}: {why.message} ({why.reason})" for why in waiting.reasons)
         yield Section("Why no NodePool can launch a node for it", lines)
     if waiting.fix:
         yield Section("What would help", (f"- {waiting.fix}",))
 
 
-def _data(found: _Found) -> Mapping[str, Json]:
-    pod = found.pod
+def _data(case: _Found) -> Mapping[str, Json]:
+    pod = case.pod
     return {
         "pod": pod.key,
         "node": pod.node_name,
         "requests": amounts_json(pod.spec.requests),
-        "waits": not pod.node_name and (found.waiting is not None or bool(found.to)),
-        "verdict": found.verdict,
-        "to": found.to,
-        "fate": str(found.fate) or None,
-        "unschedulable": None if found.waiting is None else unschedulable_json(found.waiting),
+        "waits": not pod.node_name and (case.waiting is not None or bool(case.to)),
+        "verdict": case.verdict,
+        "to": case.to,
+        "fate": str(case.fate) or None,
+        "unschedulable": None if case.waiting is None else unschedulable_json(case.waiting),
     }

@@ -16,14 +16,14 @@ from dovetail.model.plan import DisruptionReason, Launch, Plan
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Problem
-from dovetail.present.explanation import Explanation, Section, age, allowance_text, coming
+from dovetail.present.explanation import Explanation, Section, age, allowance_text, launches_text
 from dovetail.present.plan import Json, amounts_json, claim_json
-from dovetail.present.table import counted, listing, price
+from dovetail.present.table import listing, plural, price
 from dovetail.units import duration, money, quantity
 
 
 class _Found(msgspec.Struct, frozen=True):
-    """All that was found out about a pool. `exhausted` are the limits of which nothing is left."""
+    """All that was found out about a pool. `used_up` are the limits of which nothing is left."""
 
     pool: NodePool
     snapshot: Snapshot
@@ -37,7 +37,7 @@ class _Found(msgspec.Struct, frozen=True):
     allowed: Mapping[DisruptionReason, Allowance]
 
     @property
-    def exhausted(self) -> tuple[str, ...]:
+    def used_up(self) -> tuple[str, ...]:
         """The limits that leave nothing."""
         return tuple(name for name, left in sorted(self.remaining.items()) if left <= 0)
 
@@ -47,7 +47,7 @@ def explain_pool(pool: NodePool, snapshot: Snapshot, plan: Plan, now: datetime) 
     _, refused = eligible_pools(snapshot)
     known = prices(snapshot)
     nodes = tuple(node for node in snapshot.nodes if node.node_pool == pool.name)
-    found = _Found(
+    case = _Found(
         pool=pool,
         snapshot=snapshot,
         plan=plan,
@@ -61,21 +61,21 @@ def explain_pool(pool: NodePool, snapshot: Snapshot, plan: Plan, now: datetime) 
     )
     return Explanation(
         title=f"nodepool/{pool.name}",
-        facts=tuple(_facts(found)),
-        verdict=_verdict(found),
-        sections=tuple(_sections(found)),
-        data=_data(found),
+        facts=tuple(_facts(case)),
+        verdict=_verdict(case),
+        sections=tuple(_sections(case)),
+        data=_data(case),
     )
 
 
-def _facts(found: _Found) -> Iterator[tuple[str, str]]:
-    pool = found.pool
+def _facts(case: _Found) -> Iterator[tuple[str, str]]:
+    pool = case.pool
     kind = "static" if pool.replicas is not None else f"weight {pool.weight}"
-    n_types = len(found.snapshot.instance_types.get(pool.name, ()))
-    yield "NodePool", f"{kind}, {counted(n_types, 'instance type')} available"
-    paid = sum(found.price_by_node.values())
-    yield "nodes", f"{counted(len(found.nodes), 'node')} for {price(paid)} an hour"
-    yield "limits", ", ".join(_limits(found)) or "none"
+    n_types = len(case.snapshot.instance_types.get(pool.name, ()))
+    yield "NodePool", f"{kind}, {plural(n_types, 'instance type')} available"
+    paid = sum(case.price_by_node.values())
+    yield "nodes", f"{plural(len(case.nodes), 'node')} for {price(paid)} an hour"
+    yield "limits", ", ".join(_limits(case)) or "none"
     settled = pool.disruption.consolidate_after
     after = "never" if settled is None else f"after {duration.render(settled)}"
     yield "consolidation", f"{pool.disruption.consolidation_policy}, {after}"
@@ -85,54 +85,54 @@ def _facts(found: _Found) -> Iterator[tuple[str, str]]:
     yield "nodes expire", expires
 
 
-def _limits(found: _Found) -> Iterator[str]:
+def _limits(case: _Found) -> Iterator[str]:
     """How much of each limit is used."""
-    for name, limit in sorted(found.pool.limits.items()):
-        used = limit - found.remaining[name]
+    for name, limit in sorted(case.pool.limits.items()):
+        used = limit - case.remaining[name]
         yield f"{name} {quantity.render(name, used)} of {quantity.render(name, limit)}"
 
 
-def _verdict(found: _Found) -> str:
-    if found.problem is not None:
-        return f"It launches no nodes for pods. {found.problem.message}"
-    if found.exhausted:
-        stated = ", ".join(_limits(found))
+def _verdict(case: _Found) -> str:
+    if case.problem is not None:
+        return f"It launches no nodes for pods. {case.problem.message}"
+    if case.used_up:
+        stated = ", ".join(_limits(case))
         return f"It launches no more nodes: its limits are reached ({stated})."
-    if found.launches:
-        return f"It launches {coming(found.launches)} now."
+    if case.launches:
+        return f"It launches {launches_text(case.launches)} now."
     return "It can launch nodes, and no pending pod needs one of its nodes now."
 
 
-def _sections(found: _Found) -> Iterator[Section]:
-    lines = tuple(f"- {reason}: {_allowance(found, reason)}" for reason in DisruptionReason)
+def _sections(case: _Found) -> Iterator[Section]:
+    lines = tuple(f"- {reason}: {_allowance(case, reason)}" for reason in DisruptionReason)
     yield Section("How many nodes may be disrupted now", lines)
-    if found.nodes:
-        yield _nodes(found)
-    lines = tuple(f"- {item}" for item in _unhelped_pods(found))
+    if case.nodes:
+        yield _nodes(case)
+    lines = tuple(f"- {item}" for item in _unhelped_pods(case))
     if lines:
         yield Section("Pods for which it cannot launch a node", lines)
-    if found.problem is not None and found.problem.fix:
-        yield Section("What would help", (f"- {found.problem.fix}",))
-    elif found.exhausted:
-        names = " and ".join(found.exhausted)
-        fix = f"raise the limits of NodePool {found.pool.name} on {names}"
+    if case.problem is not None and case.problem.fix:
+        yield Section("What would help", (f"- {case.problem.fix}",))
+    elif case.used_up:
+        names = " and ".join(case.used_up)
+        fix = f"raise the limits of NodePool {case.pool.name} on {names}"
         yield Section("What would help", (f"- {fix}",))
 
 
-def _allowance(found: _Found, reason: DisruptionReason) -> str:
-    which = tightest(found.pool.name, found.snapshot, reason, found.now)
-    return allowance_text(found.allowed[reason], which)
+def _allowance(case: _Found, reason: DisruptionReason) -> str:
+    which = tightest(case.pool.name, case.snapshot, reason, case.now)
+    return allowance_text(case.allowed[reason], which)
 
 
-def _nodes(found: _Found) -> Section:
-    by_node = census(found.snapshot.pods).by_node
+def _nodes(case: _Found) -> Section:
+    by_node = census(case.snapshot.pods).by_node
     rows = []
-    for node in found.nodes:
+    for node in case.nodes:
         kind = " ".join(filter(None, (node.instance_type, node.capacity_type, node.zone)))
-        paid = found.price_by_node[node.name]
+        paid = case.price_by_node[node.name]
         shown = price(paid) if paid else "unknown"
         n_pods = len(by_node.get(node.name, ()))
-        old = age(node.created_at, found.now) or "unknown"
+        old = age(node.created_at, case.now) or "unknown"
         rows.append((node.name, kind, shown, str(n_pods), old, _state(node)))
     columns = ("node", "instance", "$/hour", "pods", "age", "state")
     return Section("Its nodes", columns=columns, rows=tuple(rows))
@@ -148,38 +148,38 @@ def _state(node: Node) -> str:
     return "ready" if node.is_ready else "not ready"
 
 
-def _unhelped_pods(found: _Found) -> Iterator[str]:
+def _unhelped_pods(case: _Found) -> Iterator[str]:
     """Why it cannot take pods that wait, alike ones together."""
     pods_by_reason: dict[tuple[str, str], list[str]] = {}
-    for waiting in found.plan.unschedulable:
+    for waiting in case.plan.unschedulable:
         for item in waiting.reasons:
-            if item.node_pool == found.pool.name:
+            if item.node_pool == case.pool.name:
                 pods_by_reason.setdefault((item.reason, item.message), []).append(waiting.pod)
     for (reason, message), pods in pods_by_reason.items():
         yield f"{listing(pods)}: {message} ({reason})"
 
 
-def _data(found: _Found) -> Mapping[str, Json]:
-    pool = found.pool
+def _data(case: _Found) -> Mapping[str, Json]:
+    pool = case.pool
     return {
         "nodePool": pool.name,
         "weight": pool.weight,
         "replicas": pool.replicas,
-        "mayLaunch": found.problem is None and not found.exhausted,
-        "problem": None if found.problem is None else found.problem.message,
+        "mayLaunch": case.problem is None and not case.used_up,
+        "problem": None if case.problem is None else case.problem.message,
         "limits": amounts_json(pool.limits) if pool.limits else {},
-        "exhausted": list(found.exhausted),
-        "pricePerHour": money.dollars(sum(found.price_by_node.values())),
+        "exhausted": list(case.used_up),
+        "pricePerHour": money.dollars(sum(case.price_by_node.values())),
         "nodes": [
             {
                 "node": node.name,
                 "instanceType": node.instance_type,
-                "pricePerHour": money.dollars(found.price_by_node[node.name]),
+                "pricePerHour": money.dollars(case.price_by_node[node.name]),
                 "state": _state(node),
             }
-            for node in found.nodes
+            for node in case.nodes
         ],
-        "launches": [claim_json(launch) for launch in found.launches],
-        "allowed": {str(reason): _allowance(found, reason) for reason in DisruptionReason},
-        "cannotHelp": list(_unhelped_pods(found)),
+        "launches": [claim_json(launch) for launch in case.launches],
+        "allowed": {str(reason): _allowance(case, reason) for reason in DisruptionReason},
+        "cannotHelp": list(_unhelped_pods(case)),
     }

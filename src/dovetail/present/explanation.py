@@ -10,7 +10,7 @@ import msgspec
 
 from dovetail.model.plan import Disrupt, Launch
 from dovetail.present.plan import Json, instant
-from dovetail.present.table import counted, described, node_rows, price
+from dovetail.present.table import instance_text, node_rows, plural, price
 from dovetail.units import duration, quantity
 
 if TYPE_CHECKING:  # reading manifests needs no solver
@@ -24,7 +24,7 @@ _MINUTE = timedelta(minutes=1)
 def allowance_text(allowance: Allowance, which: str, reason: str = "") -> str:
     """How many nodes may go, by which budget, and until when that is so."""
     allowed = min(allowance.n_allowed, allowance.n_nodes)
-    text = f"{allowed} of {counted(allowance.n_nodes, 'node')}{reason}"
+    text = f"{allowed} of {plural(allowance.n_nodes, 'node')}{reason}"
     text += f" ({which})" if which else ""
     away = f", {allowance.n_disrupting} already unavailable" if allowance.n_disrupting else ""
     until = f", until {instant(allowance.changes_at)}" if allowance.changes_at else ""
@@ -75,18 +75,18 @@ def amounts(requests: Mapping[str, int]) -> str:
     return ", ".join(item for item in shown if not item.startswith("pods ")) or "nothing"
 
 
-def coming(launches: tuple[Launch, ...]) -> str:
+def launches_text(launches: tuple[Launch, ...]) -> str:
     """New nodes in a few words, with what they cost."""
     rows = node_rows(launches, {})
-    return ", ".join(f"{row.count} x {described(row)}" for row in rows)
+    return ", ".join(f"{row.count} x {instance_text(row)}" for row in rows)
 
 
-def saving_of(one: Disrupt | Removal) -> str:
+def saving_of(removal: Disrupt | Removal) -> str:
     """What a move saves or costs more, in words; with node prices, where nodes have some."""
-    if not one.node_saving_nanousd:
-        return saving(one.saving_nanousd)
-    whole = saving(one.saving_nanousd + one.node_saving_nanousd)
-    return f"{whole}, counting node prices ({price(one.saving_nanousd)} without them)"
+    if not removal.node_saving_nanousd:
+        return saving(removal.saving_nanousd)
+    whole = saving(removal.saving_nanousd + removal.node_saving_nanousd)
+    return f"{whole}, counting node prices ({price(removal.saving_nanousd)} without them)"
 
 
 def saving(nanousd: int) -> str:
@@ -98,10 +98,12 @@ def saving(nanousd: int) -> str:
     return "costs the same"
 
 
-def departure(one: Disrupt, name: str) -> str:
+def departure(disrupt: Disrupt, name: str) -> str:
     """How a node goes, in a sentence."""
-    others = [node for node in one.nodes if node != name]
+    others = [node for node in disrupt.nodes if node != name]
     along = f" together with {', '.join(others)}" if others else ""
-    instead = f"; {coming(one.replacements)} is launched first" if one.replacements else ""
-    saved = saving_of(one)
-    return f"It can be removed now, for reason {one.reason}{along}: that {saved}{instead}."
+    instead = (
+        f"; {launches_text(disrupt.replacements)} is launched first" if disrupt.replacements else ""
+    )
+    saved = saving_of(disrupt)
+    return f"It can be removed now, for reason {disrupt.reason}{along}: that {saved}{instead}."

@@ -105,7 +105,9 @@ def find_node(asked: LookupSubject, snapshot: Snapshot) -> Node:
     for node in snapshot.nodes:
         if asked.name == (node.node_claim if is_claim else node.name):
             return node
-    other = next((one for one in snapshot.nodes if asked.name in (one.name, one.node_claim)), None)
+    other = next(
+        (node for node in snapshot.nodes if asked.name in (node.name, node.node_claim)), None
+    )
     if other is not None:
         kind = SubjectKind.NODE if is_claim else SubjectKind.NODE_CLAIM
         text = f"there is no {_TITLES[asked.kind]} {asked.name} in the input, but a {_TITLES[kind]}"

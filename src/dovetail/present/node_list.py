@@ -14,7 +14,7 @@ from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.present.board import NodeBox, Totals, node_boxes, totals, waiting_pods
 from dovetail.present.plan import Json, instant
-from dovetail.present.table import counted, listing
+from dovetail.present.table import listing, plural
 
 
 class SortKey(StrEnum):
@@ -56,20 +56,20 @@ def node_list(snapshot: Snapshot, now: datetime) -> NodeList:
 # By a number, then by a text; whether it falls: the dearest and the fullest first, and the oldest,
 # whose instant is the least.
 _ORDER: Final[Mapping[SortKey, tuple[Callable[[NodeBox], tuple[float, str]], bool]]] = {
-    SortKey.NAME: (lambda one: (0.0, one.name), False),
-    SortKey.PRICE: (lambda one: (one.price_per_hour, ""), True),
-    SortKey.CPU: (lambda one: (percent(one.cpu), ""), True),
-    SortKey.MEMORY: (lambda one: (percent(one.memory), ""), True),
-    SortKey.AGE: (lambda one: (_born(one), ""), False),
-    SortKey.POOL: (lambda one: (0.0, one.pool), False),
+    SortKey.NAME: (lambda box: (0.0, box.name), False),
+    SortKey.PRICE: (lambda box: (box.price_per_hour, ""), True),
+    SortKey.CPU: (lambda box: (percent(box.cpu), ""), True),
+    SortKey.MEMORY: (lambda box: (percent(box.memory), ""), True),
+    SortKey.AGE: (lambda box: (_created_at(box), ""), False),
+    SortKey.POOL: (lambda box: (0.0, box.pool), False),
 }
 
 
-def _born(box: NodeBox) -> float:
+def _created_at(box: NodeBox) -> float:
     return inf if box.created_at is None else box.created_at.timestamp()
 
 
-def arranged(nodes: Sequence[NodeBox], wish: NodeListView) -> tuple[NodeBox, ...]:
+def arrange(nodes: Sequence[NodeBox], wish: NodeListView) -> tuple[NodeBox, ...]:
     """The nodes that are asked for, in the order that is; those that are equal by name."""
     words = wish.text.casefold().split()
     boxes = [node for node in nodes if _has(node, words)] if words else list(nodes)
@@ -90,8 +90,8 @@ def _has(box: NodeBox, words: Sequence[str]) -> bool:
 
 def percent(pair: tuple[int, int]) -> int:
     """How much of what is held is used, rounded down, so that 100 means really full."""
-    used, held = pair
-    return 100 * used // held if held else 0
+    used, whole = pair
+    return 100 * used // whole if whole else 0
 
 
 def age(created_at: datetime | None, now: datetime) -> str:
@@ -105,14 +105,14 @@ def age(created_at: datetime | None, now: datetime) -> str:
     return f"{seconds}s"
 
 
-def unpriced(nodes: Sequence[NodeBox]) -> str:
+def unpriced_remark(nodes: Sequence[NodeBox]) -> str:
     """A remark on nodes of pools whose price nobody knows; empty if there are none."""
     lost = [node for node in nodes if node.pool and not node.price_per_hour]
     if not lost:
         return ""
     types = sorted({node_box.instance_type or "no type" for node_box in lost})
     return (
-        f"Price unknown for {counted(len(lost), 'node')} ({listing(types)}), counted as zero; "
+        f"Price unknown for {plural(len(lost), 'node')} ({listing(types)}), counted as zero; "
         "name the catalogue with --catalog."
     )
 

@@ -47,10 +47,10 @@ def plan_json(
     with_certificate: bool = False,
 ) -> dict[str, Json]:
     """The plan as one object. `notes` say what a reader must know about the figures."""
-    plan = housed(plan, snapshot)
+    plan = with_pods(plan, snapshot)
     shown: dict[str, Json] = {
         "nodeClaims": [claim_json(launch) for launch in plan.launches],
-        "existingNodes": [_existing(nomination) for nomination in plan.nominations],
+        "existingNodes": [_existing_json(nomination) for nomination in plan.nominations],
         "unschedulable": [unschedulable_json(verdict) for verdict in plan.unschedulable],
         "disruptions": [disruption_json(disruption) for disruption in plan.disruptions],
         "cost": _cost(plan, snapshot),
@@ -100,7 +100,7 @@ def amounts_json(amounts: Mapping[str, int]) -> dict[str, Json]:
     return {name: quantity.render(name, amounts.get(name, 0)) for name in names}
 
 
-def _existing(nomination: Nominate) -> dict[str, Json]:
+def _existing_json(nomination: Nominate) -> dict[str, Json]:
     return {"name": nomination.node, "pods": list(nomination.pods)}
 
 
@@ -188,13 +188,13 @@ def certificate_json(value: object) -> Json:
     match value:
         case msgspec.Struct():
             named = ((name, getattr(value, name)) for name in value.__struct_fields__)
-            return {_camel(name): certificate_json(held) for name, held in named}
+            return {_camel(name): certificate_json(part) for name, part in named}
         case None | bool() | int() | float() | str():
             return value
         case Mapping():
-            return {str(key): certificate_json(held) for key, held in value.items()}
+            return {str(key): certificate_json(part) for key, part in value.items()}
         case tuple() | list():
-            return [certificate_json(held) for held in value]
+            return [certificate_json(part) for part in value]
         case _:
             return str(value)
 
@@ -204,14 +204,14 @@ def _camel(name: str) -> str:
     return first + "".join(part.capitalize() for part in rest)
 
 
-def housed(plan: Plan, snapshot: Snapshot) -> Plan:
+def with_pods(plan: Plan, snapshot: Snapshot) -> Plan:
     """The plan with every pod of a new node shown there, and what they take of it."""
     promised = {nomination.node: nomination.pods for nomination in plan.nominations}
     if not any(item.name in promised for item in plan.launches):
         return plan
     pods = {pod.key: pod for pod in snapshot.pods}
 
-    def shown(launch: Launch) -> Launch:
+    def _with_pods(launch: Launch) -> Launch:
         more = promised.get(launch.name, ())
         requests = total((launch.requests, *(pods[key].spec.requests for key in more)))
         return msgspec.structs.replace(launch, pods=(*launch.pods, *more), requests=requests)
@@ -219,6 +219,8 @@ def housed(plan: Plan, snapshot: Snapshot) -> Plan:
     new = {item.name for item in plan.launches}
     return msgspec.structs.replace(
         plan,
-        launches=tuple(shown(item) if item.name in promised else item for item in plan.launches),
+        launches=tuple(
+            _with_pods(item) if item.name in promised else item for item in plan.launches
+        ),
         nominations=tuple(item for item in plan.nominations if item.node not in new),
     )

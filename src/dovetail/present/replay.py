@@ -47,32 +47,32 @@ class Replay(msgspec.Struct, frozen=True):
         return tuple(decision for decision in self.decisions if decision.differences)
 
 
-def replayed(recorded: Decision, plan: Plan, digest: str) -> ReplayedDecision:
+def compare(recorded: Decision, plan: Plan, digest: str) -> ReplayedDecision:
     """A decision against the plan that came of it now, whose certificate has this digest."""
-    found = list(differences(recorded.plan, plan))
+    changes = list(differences(recorded.plan, plan))
     if recorded.certificate_digest != digest:
-        found.append(PlanDifference("proof", "certificate", recorded.certificate_digest, digest))
-    return ReplayedDecision(recorded.number, recorded.now, tuple(found))
+        changes.append(PlanDifference("proof", "certificate", recorded.certificate_digest, digest))
+    return ReplayedDecision(recorded.number, recorded.now, tuple(changes))
 
 
 def differences(recorded: Plan, recomputed: Plan) -> Iterator[PlanDifference]:
     """All that differs between two plans, but for the proof of the bound."""
     before, after = dict(_entries(recorded)), dict(_entries(recomputed))
-    for what, name in {**before, **after}:
-        one, other = before.get((what, name)), after.get((what, name))
-        if one is None or other is None or one[0] != other[0]:
-            yield PlanDifference(what, name, *_both_texts(one, other))
+    for kind, name in {**before, **after}:
+        first, other = before.get((kind, name)), after.get((kind, name))
+        if first is None or other is None or first[0] != other[0]:
+            yield PlanDifference(kind, name, *_both_texts(first, other))
 
 
-def _both_texts(one: _Entry | None, other: _Entry | None) -> tuple[str, str]:
+def _both_texts(old: _Entry | None, other: _Entry | None) -> tuple[str, str]:
     """Both sides in words; where those are the same, the fields in which they are not."""
-    if one is None or other is None or one[1] != other[1]:
-        return (NOTHING if one is None else one[1]), (NOTHING if other is None else other[1])
-    fields = [name for name in _fields(one[0]) if getattr(one[0], name) != getattr(other[0], name)]
+    if old is None or other is None or old[1] != other[1]:
+        return (NOTHING if old is None else old[1]), (NOTHING if other is None else other[1])
+    fields = [name for name in _fields(old[0]) if getattr(old[0], name) != getattr(other[0], name)]
     if not fields:
-        return str(one[0]), str(other[0])
+        return str(old[0]), str(other[0])
     sides = [
-        "; ".join(f"{name} {getattr(side[0], name)}" for name in fields) for side in (one, other)
+        "; ".join(f"{name} {getattr(side[0], name)}" for name in fields) for side in (old, other)
     ]
     return sides[0], sides[1]
 
@@ -119,9 +119,9 @@ def _launch(launch: Launch) -> str:
     return f"{kind}, {price(launch.price_nanousd)}, for {listing(launch.pods) or 'no pods'}"
 
 
-def _disruption(one: Disrupt) -> str:
-    instead = f", for {listing([_launch(new) for new in one.replacements])}"
-    return f"{one.reason}, {saving_of(one)}{instead if one.replacements else ''}"
+def _disruption(disrupt: Disrupt) -> str:
+    instead = f", for {listing([_launch(new) for new in disrupt.replacements])}"
+    return f"{disrupt.reason}, {saving_of(disrupt)}{instead if disrupt.replacements else ''}"
 
 
 def replay_json(replay: Replay) -> dict[str, Json]:
@@ -137,5 +137,5 @@ def _decision_json(replayed_decision: ReplayedDecision) -> dict[str, Json]:
     return {
         "number": replayed_decision.number,
         "now": instant(replayed_decision.now),
-        "differences": [msgspec.structs.asdict(one) for one in replayed_decision.differences],
+        "differences": [msgspec.structs.asdict(item) for item in replayed_decision.differences],
     }

@@ -13,7 +13,7 @@ from dovetail.model.plan import Cost, Disrupt, FrontierPoint, Launch, Nominate, 
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, PoolReason, Unschedulable
 from dovetail.present.bound import BoundIs, closeness
-from dovetail.present.plan import Json, destinations, housed, instant
+from dovetail.present.plan import Json, destinations, instant, with_pods
 from dovetail.units import money
 
 _NANO: Final = 1_000_000_000
@@ -101,7 +101,7 @@ class PlanTable(msgspec.Struct, frozen=True):
 
 def plan_table(plan: Plan, snapshot: Snapshot, staying: Sequence[Blocked] = ()) -> PlanTable:
     """The plan as a person reads it, and why these nodes stay."""
-    plan = housed(plan, snapshot)
+    plan = with_pods(plan, snapshot)
     return PlanTable(
         nodes=node_rows(plan.launches, _allocatable_by_type(snapshot)),
         existing=tuple(_existing_row(nomination) for nomination in plan.nominations),
@@ -148,7 +148,7 @@ def node_rows(
 def _node_row(group: Sequence[Launch], of_type: Mapping[str, int]) -> NodeRow:
     first = group[0]
     used = resources.total(launch.requests for launch in group)
-    held = resources.total(launch.allocatable or of_type for launch in group)
+    total = resources.total(launch.allocatable or of_type for launch in group)
     return NodeRow(
         count=len(group),
         node_pool=first.node_pool,
@@ -156,16 +156,16 @@ def _node_row(group: Sequence[Launch], of_type: Mapping[str, int]) -> NodeRow:
         capacity_type=first.capacity_type,
         zone=first.zone,
         price_nanousd=sum(launch.price_nanousd for launch in group),
-        cpu=_fill(resources.CPU, used, held),
-        memory=_fill(resources.MEMORY, used, held),
-        devices=tuple(_fill(name, used, held) for name in sorted(used.keys() - _ORDINARY)),
+        cpu=_fill(resources.CPU, used, total),
+        memory=_fill(resources.MEMORY, used, total),
+        devices=tuple(_fill(name, used, total) for name in sorted(used.keys() - _ORDINARY)),
         n_pods=sum(len(launch.pods) for launch in group),
         n_fallbacks=min(len(launch.instance_types) - 1 for launch in group),
     )
 
 
-def _fill(resource: str, used: Mapping[str, int], held: Mapping[str, int]) -> Fill:
-    return Fill(resource, used.get(resource, 0), held.get(resource, 0))
+def _fill(resource: str, used: Mapping[str, int], total: Mapping[str, int]) -> Fill:
+    return Fill(resource, used.get(resource, 0), total.get(resource, 0))
 
 
 def _existing_row(nomination: Nominate) -> ExistingRow:
@@ -174,7 +174,7 @@ def _existing_row(nomination: Nominate) -> ExistingRow:
 
 def _disruption_row(disruption: Disrupt) -> DisruptionRow:
     rows = node_rows(disruption.replacements, {})
-    replacements = ", ".join(f"{row.count} x {described(row)}" for row in rows)
+    replacements = ", ".join(f"{row.count} x {instance_text(row)}" for row in rows)
     return DisruptionRow(
         reason=disruption.reason,
         nodes=listing(disruption.nodes),
@@ -208,15 +208,17 @@ def _staying_rows(blocked: Iterable[Blocked]) -> tuple[StayingRow, ...]:
     )
 
 
-def remedy(one: Blocked) -> str:
+def remedy(blocked: Blocked) -> str:
     """What would let a node go: a change, or time; nothing if nothing is to be done."""
-    if one.until is None:
-        return one.fix
-    wait = f"wait until {instant(one.until)}"
-    return f"{wait}, or {one.fix}" if one.fix and not one.fix.startswith("wait") else wait
+    if blocked.until is None:
+        return blocked.fix
+    wait = f"wait until {instant(blocked.until)}"
+    return (
+        f"{wait}, or {blocked.fix}" if blocked.fix and not blocked.fix.startswith("wait") else wait
+    )
 
 
-def described(row: NodeRow) -> str:
+def instance_text(row: NodeRow) -> str:
     """Type, capacity type and zone, as one says it."""
     return f"{row.instance_type} {row.capacity_type} {row.zone}"
 
@@ -242,7 +244,7 @@ def _waiting_row(group: Sequence[Unschedulable]) -> WaitingRow:
 
 
 def _reason(reason: PoolReason) -> str:
-    left = f"{counted(reason.instance_types_left, 'instance type')} left before"
+    left = f"{plural(reason.instance_types_left, 'instance type')} left before"
     return f"{reason.node_pool}: {reason.message.rstrip('.')} ({reason.reason}, {left})"
 
 
@@ -251,9 +253,9 @@ def totals(plan: Plan, snapshot: Snapshot) -> tuple[str, ...]:
     n_new = sum(len(launch.pods) for launch in plan.launches)
     n_existing = sum(len(nomination.pods) for nomination in plan.nominations)
     parts = (
-        f"{counted(len(plan.launches), 'new node')} for {counted(n_new, 'pod')}",
-        f"{counted(n_existing, 'pod')} on existing nodes",
-        f"{counted(len(plan.unschedulable), 'pod')} unschedulable.",
+        f"{plural(len(plan.launches), 'new node')} for {plural(n_new, 'pod')}",
+        f"{plural(n_existing, 'pod')} on existing nodes",
+        f"{plural(len(plan.unschedulable), 'pod')} unschedulable.",
     )
     lines = [", ".join(parts)]
     if plan.launches:
@@ -277,17 +279,17 @@ def paid_for_new(cost: Cost) -> str:
 
 def optimality(plan: Plan, snapshot: Snapshot) -> str:
     """What the lower bound says of the price of new nodes."""
-    found = closeness(plan, snapshot)
-    match found.verdict:
+    distance = closeness(plan, snapshot)
+    match distance.verdict:
         case BoundIs.OPTIMAL:
             return "which is optimal"
         case BoundIs.WITHIN:
-            bound = price(found.bound_nanousd)
-            return f"at most {found.percent} above the optimum (lower bound {bound})"
+            bound = price(distance.bound_nanousd)
+            return f"at most {distance.percent} above the optimum (lower bound {bound})"
         case BoundIs.NOT_TIGHT:
-            return f"lower bound not tight here: {found.why}"
+            return f"lower bound not tight here: {distance.why}"
         case _:
-            assert_never(found.verdict)
+            assert_never(distance.verdict)
 
 
 def price(nanousd: int) -> str:
@@ -303,7 +305,7 @@ def gibibytes(amount: int) -> str:
     return f"{tenths // 10:,}.{tenths % 10}Gi"
 
 
-def counted(count: int, noun: str) -> str:
+def plural(count: int, noun: str) -> str:
     """`1 pod`, `2 pods`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 

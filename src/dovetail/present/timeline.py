@@ -12,9 +12,9 @@ from dovetail.decide.nodes import census
 from dovetail.decide.pools import price_of, prices
 from dovetail.model.plan import Disrupt, Launch, Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.present.explanation import Explanation, Section, coming, saving_of
+from dovetail.present.explanation import Explanation, Section, launches_text, saving_of
 from dovetail.present.plan import claim_json, disruption_json, instant
-from dovetail.present.table import counted, listing, optimality, paid_for_new, price
+from dovetail.present.table import listing, optimality, paid_for_new, plural, price
 from dovetail.units import money
 
 _ALTERNATIVES = 8
@@ -55,7 +55,7 @@ def deeds(plan: Plan) -> Iterator[Deed]:
         yield Deed(
             DeedKind.LAUNCH,
             0,
-            f"Launch {coming(plan.launches)}",
+            f"Launch {launches_text(plan.launches)}",
             money.dollars(sum(launch.price_nanousd for launch in plan.launches)),
             sum(len(launch.pods) for launch in plan.launches),
             tuple(launch.name for launch in plan.launches),
@@ -73,42 +73,44 @@ def deeds(plan: Plan) -> Iterator[Deed]:
     if plan.unschedulable:
         n_pods = len(plan.unschedulable)
         names = listing([verdict.pod for verdict in plan.unschedulable])
-        title = f"{counted(n_pods, 'pod')} unschedulable: {names}"
+        title = f"{plural(n_pods, 'pod')} unschedulable: {names}"
         place = bool(plan.launches) + len(plan.disruptions)
         yield Deed(DeedKind.STUCK, place, title, 0.0, n_pods, ())
 
 
 def _departure(disruption: Disrupt) -> str:
-    instead = f", {coming(disruption.replacements)} instead" if disruption.replacements else ""
+    instead = (
+        f", {launches_text(disruption.replacements)} instead" if disruption.replacements else ""
+    )
     verb = "Replace" if disruption.replacements else "Remove"
     return f"{verb} {listing(disruption.nodes)} ({disruption.reason}){instead}"
 
 
-def told(deed: Deed, snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
+def explain_change(deed: Deed, snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
     """One deed with all that bears it out: before, after, why, and the money."""
     match deed.kind:
         case DeedKind.LAUNCH:
-            return _launching(snapshot, plan, now)
+            return _explain_launch(snapshot, plan, now)
         case DeedKind.DISRUPT:
             disruption = plan.disruptions[deed.place - bool(plan.launches)]
-            return _disrupting(disruption, snapshot, plan, now)
+            return _explain_removal(disruption, snapshot, plan, now)
         case DeedKind.STUCK | DeedKind.NEWS:
-            return _stuck(plan, now)
+            return _explain_stuck(plan, now)
 
 
-def _launching(snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
+def _explain_launch(snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
     n_pods = sum(len(launch.pods) for launch in plan.launches)
     pods = [pod for launch in plan.launches for pod in launch.pods]
     return Explanation(
-        title=f"Launch {coming(plan.launches)}",
+        title=f"Launch {launches_text(plan.launches)}",
         facts=(
             ("when", instant(now)),
-            ("before", f"{counted(n_pods, 'pod')} pending, {_cluster(plan, is_after=False)}"),
+            ("before", f"{plural(n_pods, 'pod')} pending, {_cluster(plan, is_after=False)}"),
             ("after", f"all of them have a node, {_cluster(plan, is_after=True)}"),
             ("money", f"{paid_for_new(plan.cost)} more, {optimality(plan, snapshot)}"),
         ),
         verdict=(
-            f"{counted(n_pods, 'pod')} did not fit on any existing node: {listing(pods, 5)}. "
+            f"{plural(n_pods, 'pod')} did not fit on any existing node: {listing(pods, 5)}. "
             "This is the cheapest set of nodes found for them."
         ),
         sections=tuple(_launch_section(launch, snapshot) for launch in plan.launches),
@@ -134,14 +136,16 @@ def _launch_section(launch: Launch, snapshot: Snapshot) -> Section:
     more = len(launch.instance_types) - len(others)
     lines = [f"for {listing(launch.pods[:_MOST_PODS], 12)}"]
     if more > 0:
-        lines.append(f"{counted(more, 'other type')} would also fit")
+        lines.append(f"{plural(more, 'other type')} would also fit")
     kind = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
     title = f"{launch.name}: {kind}, {price(launch.price_nanousd)} an hour"
     columns = ("type", "$/hour", "")
     return Section(title, tuple(lines), columns, tuple(others))
 
 
-def _disrupting(one: Disrupt, snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
+def _explain_removal(
+    disrupt: Disrupt, snapshot: Snapshot, plan: Plan, now: datetime
+) -> Explanation:
     known, nodes = prices(snapshot), {node.name: node for node in snapshot.nodes}
     before = [
         (
@@ -150,25 +154,28 @@ def _disrupting(one: Disrupt, snapshot: Snapshot, plan: Plan, now: datetime) -> 
             price(price_of(nodes[name], known)),
             str(len(census(snapshot.pods).by_node.get(name, ()))),
         )
-        for name in one.nodes
+        for name in disrupt.nodes
         if name in nodes
     ]
-    instead = coming(one.replacements) if one.replacements else "no new node"
+    instead = launches_text(disrupt.replacements) if disrupt.replacements else "no new node"
     return Explanation(
-        title=_departure(one),
+        title=_departure(disrupt),
         facts=(
             ("when", instant(now)),
-            ("reason", one.reason),
-            ("before", f"{counted(len(one.nodes), 'node')}, {counted(len(one.pods), 'pod')} on it"),
+            ("reason", disrupt.reason),
+            (
+                "before",
+                f"{plural(len(disrupt.nodes), 'node')}, {plural(len(disrupt.pods), 'pod')} on it",
+            ),
             ("after", f"{instead}; the pods move to nodes with room"),
-            ("money", f"it {saving_of(one)}"),
+            ("money", f"it {saving_of(disrupt)}"),
         ),
-        verdict=_REASONS.get(one.reason, f"It can be removed for reason {one.reason}."),
+        verdict=_REASONS.get(disrupt.reason, f"It can be removed for reason {disrupt.reason}."),
         sections=(
             Section("Nodes to remove", (), ("node", "instance", "$/hour", "pods"), tuple(before)),
-            *_moves(one),
+            *_moves(disrupt),
         ),
-        data={"disruption": disruption_json(one), "cost": _cluster(plan, is_after=True)},
+        data={"disruption": disruption_json(disrupt), "cost": _cluster(plan, is_after=True)},
     )
 
 
@@ -191,9 +198,9 @@ def _moves(disruption: Disrupt) -> Iterator[Section]:
         yield Section("Where its pods move", (), ("pod", "to"), tuple(rows[:_MOST_PODS]))
 
 
-def _stuck(plan: Plan, now: datetime) -> Explanation:
+def _explain_stuck(plan: Plan, now: datetime) -> Explanation:
     return Explanation(
-        title=f"{counted(len(plan.unschedulable), 'pod')} unschedulable",
+        title=f"{plural(len(plan.unschedulable), 'pod')} unschedulable",
         facts=(("when", instant(now)),),
         verdict="They fit on no existing node and on no node that could be launched.",
         sections=tuple(

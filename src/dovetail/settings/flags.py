@@ -36,7 +36,7 @@ _METAVARS: Final[Mapping[object, str]] = {
 }
 
 
-def _theirs(
+def _karpenter_flag(
     name: str,
     help_text: str,
     read: Callable[[str], object] = str,
@@ -48,7 +48,7 @@ def _theirs(
     return Flag(name, variable, "", help_text, read, metavar or _METAVARS[read])
 
 
-_ours: Final = partial(_theirs, prefix="DOVETAIL_")
+_ours: Final = partial(_karpenter_flag, prefix="DOVETAIL_")
 
 
 def _panel(panel: str, *flags: Flag) -> Iterator[Flag]:
@@ -66,13 +66,13 @@ _CLUSTER: Final = (
         metavar="PATH",
     ),
     Flag("context", "", "", "The context of the kubeconfig. Default: its current-context."),
-    _theirs(
+    _karpenter_flag(
         "kube-client-qps",
         "Requests a second to the API; negative means no limit. Lease renewals are not limited.",
         readings.rate,
         "N",
     ),
-    _theirs(
+    _karpenter_flag(
         "kube-client-burst",
         "Requests at once before that rate applies.",
         readings.between(1, 1_000_000),
@@ -93,41 +93,41 @@ _PROVIDER: Final = (
     ),
 )
 _DECISIONS: Final = (
-    _theirs(
+    _karpenter_flag(
         "batch-idle-duration",
         "Decide when no new pending pod has arrived for this long.",
         readings.span,
     ),
-    _theirs(
+    _karpenter_flag(
         "batch-max-duration",
         "Decide at most this long after the first pending pod arrived.",
         readings.span,
     ),
-    _theirs(
+    _karpenter_flag(
         "preference-policy",
         "Whether preferences choose among plans of equal price.",
         readings.one_of(PreferencePolicy),
         "Respect|Ignore",
     ),
-    _theirs(
+    _karpenter_flag(
         "min-values-policy",
         "Whether minValues of a NodePool may be relaxed when they cannot be met.",
         readings.one_of(MinValuesPolicy),
         "Strict|BestEffort",
     ),
-    _theirs(
+    _karpenter_flag(
         "ignore-dra-requests",
         "Ignore pods that claim devices through dynamic resource allocation. With false they are "
         "ignored too: they are not supported yet.",
         readings.truth,
     ),
-    _theirs(
+    _karpenter_flag(
         "feature-gates",
         "Features by name, such as NodeOverlay=true,StaticCapacity=true; unknown ones are ignored.",
         feature_gates,
         "GATES",
     ),
-    _theirs(
+    _karpenter_flag(
         "scheduler-config",
         "Default spread constraints: podTopologySpread.defaultConstraints, YAML or JSON.",
         metavar="FILE",
@@ -194,22 +194,22 @@ _DECISIONS: Final = (
     ),
 )
 _LEADER_ELECTION: Final = (
-    _theirs(
+    _karpenter_flag(
         "disable-leader-election",
         "Run without a lease. Use it only with a single replica.",
         readings.truth,
     ),
-    _theirs(
+    _karpenter_flag(
         "leader-election-name",
         "The name of the lease. Karpenter uses the same lease, so only one of them is active.",
         metavar="NAME",
     ),
-    _theirs(
+    _karpenter_flag(
         "leader-election-namespace",
         "The namespace of the lease. Default: POD_NAMESPACE, the service account's, 'default'.",
         metavar="NAME",
     ),
-    _theirs(
+    _karpenter_flag(
         "disable-controller-warmup",
         "Accepted without effect: a replica without the lease always watches the cluster, and "
         "takes over at once.",
@@ -217,8 +217,8 @@ _LEADER_ELECTION: Final = (
     ),
 )
 _ENDPOINTS: Final = (
-    _theirs("metrics-port", "Port of /metrics; 0 takes any free port.", _ANY_PORT, "PORT"),
-    _theirs(
+    _karpenter_flag("metrics-port", "Port of /metrics; 0 takes any free port.", _ANY_PORT, "PORT"),
+    _karpenter_flag(
         "health-probe-port",
         "Port of /healthz and /readyz; 0 takes any free port.",
         _ANY_PORT,
@@ -230,30 +230,32 @@ _ENDPOINTS: Final = (
         "Address of the dashboard. It shows names of pods and nodes to anyone who can reach it.",
         metavar="ADDRESS",
     ),
-    _theirs(
+    _karpenter_flag(
         "enable-profiling",
         "Serve /debug/pprof on the metrics port: stacks, samples and memory, on demand.",
         readings.truth,
     ),
-    _theirs(
+    _karpenter_flag(
         "disable-cluster-state-observability",
         "Omit the metrics for each node and pod.",
         readings.truth,
     ),
-    _theirs(
+    _karpenter_flag(
         "karpenter-service",
         "The Service in front of the controller. Accepted without effect.",
         metavar="NAME",
     ),
 )
 _LOGS: Final = (
-    _theirs("log-level", "Log level.", readings.one_of(LogLevel), "debug|info|error"),
-    _theirs(
+    _karpenter_flag("log-level", "Log level.", readings.one_of(LogLevel), "debug|info|error"),
+    _karpenter_flag(
         "log-output-paths",
         "Destinations of the log: stdout, stderr or files, separated by commas.",
         readings.paths,
     ),
-    _theirs("log-error-output-paths", "Destinations of errors of the log itself.", readings.paths),
+    _karpenter_flag(
+        "log-error-output-paths", "Destinations of errors of the log itself.", readings.paths
+    ),
 )
 _JOURNAL: Final = (
     _ours(
@@ -271,14 +273,14 @@ _JOURNAL: Final = (
     _ours("journal-max-age", "Maximum age of recorded decisions.", readings.span),
 )
 _RESOURCES: Final = (
-    _theirs(
+    _karpenter_flag(
         "memory-limit",
         "The memory of the container, in bytes; -1 for none. Above nine tenths of it, garbage is "
         "collected and free memory returned. Python enforces no limit.",
         readings.whole,
         "BYTES",
     ),
-    _theirs(
+    _karpenter_flag(
         "cpu-requests",
         "The CPU of the container, in thousandths of a core. It sets how many claims and nodes are "
         "handled in parallel; decisions always use one core.",

@@ -110,7 +110,7 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
         calm = policies.Calm(
             self.least_saving_per_eviction, self.most_evictions_per_day, self.eviction_cost
         )
-        return policies.with_node_price(policies.calmed(chosen, calm), self.node_price)
+        return policies.with_node_price(policies.with_calm(chosen, calm), self.node_price)
 
     @property
     def requests_per_second(self) -> float:

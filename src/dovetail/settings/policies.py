@@ -53,7 +53,7 @@ def policy(
     )
 
 
-def calmed(chosen: Policy, calm: Calm) -> Policy:
+def with_calm(chosen: Policy, calm: Calm) -> Policy:
     """The same policy, as calm as that."""
     return msgspec.structs.replace(
         chosen,

@@ -33,7 +33,7 @@ def paths(given: str) -> tuple[str, ...]:
 def truth(given: str) -> bool:
     """True or false."""
     if given not in {"true", "false"}:
-        msg = f"expected true or false, not {shown(given)}"
+        msg = f"expected true or false, not {quoted_text(given)}"
         raise MalformedError(msg)
     return given == "true"
 
@@ -41,7 +41,7 @@ def truth(given: str) -> bool:
 def whole(given: str) -> int:
     """A whole number."""
     if not _WHOLE.fullmatch(given):
-        msg = f"expected a whole number, not {shown(given)}"
+        msg = f"expected a whole number, not {quoted_text(given)}"
         raise MalformedError(msg)
     return int(given)
 
@@ -75,10 +75,10 @@ def share(given: str) -> float:
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        msg = f"expected a number from 0 to 1, not {shown(given)}"
+        msg = f"expected a number from 0 to 1, not {quoted_text(given)}"
         raise MalformedError(msg)
     if not 0 <= number <= 1:
-        msg = f"expected a number from 0 to 1, not {shown(given)}"
+        msg = f"expected a number from 0 to 1, not {quoted_text(given)}"
         raise ValueError(msg)
     return number
 
@@ -103,13 +103,13 @@ def evictions(given: str) -> int:
 def span(given: str) -> timedelta:
     """A duration as Go writes it, not below nothing."""
     try:
-        found = duration.parse(given)
+        given_span = duration.parse(given)
     except ValueError as error:
         raise MalformedError(str(error)) from None
-    if found < timedelta(0):
-        msg = f"expected 0s or more, not {shown(given)}"
+    if given_span < timedelta(0):
+        msg = f"expected 0s or more, not {quoted_text(given)}"
         raise ValueError(msg)
-    return found
+    return given_span
 
 
 def size(given: str) -> str:
@@ -119,7 +119,7 @@ def size(given: str) -> str:
     except ValueError as error:
         raise MalformedError(str(error)) from None
     if n_bytes <= 0:
-        msg = f"expected more than nothing, not {shown(given)}"
+        msg = f"expected more than nothing, not {quoted_text(given)}"
         raise ValueError(msg)
     return given.strip()
 
@@ -132,13 +132,13 @@ def one_of(words: type[WordT]) -> Callable[[str], WordT]:
             return words(given)
         except ValueError:
             known = " or ".join(word for word in words if word)
-            msg = f"expected {known}, not {shown(given)}"
+            msg = f"expected {known}, not {quoted_text(given)}"
             raise ValueError(msg) from None
 
     return read
 
 
-def shown(given: str) -> str:
+def quoted_text(given: str) -> str:
     """The text as a message quotes it, cut where it is long."""
     return repr(given if len(given) <= _LONGEST_SHOWN else given[: _LONGEST_SHOWN - 3] + "...")
 

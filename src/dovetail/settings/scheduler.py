@@ -59,13 +59,13 @@ def default_spread(path: str) -> tuple[Spread, ...]:
         return ()
     constraints = _scheduler_config(path).pod_topology_spread.default_constraints
     seen: set[tuple[str, WhenUnsatisfiable]] = set()
-    for index, one in enumerate(constraints):
-        for field, expected in _faults(one, seen):
+    for index, constraint in enumerate(constraints):
+        for field, expected in _faults(constraint, seen):
             where = f"podTopologySpread.defaultConstraints[{index}].{field}"
             msg = f"{path}: {where}: {expected}"
             raise InputError(msg)
-        seen.add((one.topology_key, one.when_unsatisfiable))
-    return tuple(_spread(one) for one in constraints)
+        seen.add((constraint.topology_key, constraint.when_unsatisfiable))
+    return tuple(_spread(constraint) for constraint in constraints)
 
 
 def _scheduler_config(path: str) -> SchedulerConfig:
@@ -84,30 +84,30 @@ def _scheduler_config(path: str) -> SchedulerConfig:
 
 
 def _faults(
-    one: DefaultConstraint, seen: set[tuple[str, WhenUnsatisfiable]]
+    constraint: DefaultConstraint, seen: set[tuple[str, WhenUnsatisfiable]]
 ) -> Iterator[tuple[str, str]]:
-    is_hard = one.when_unsatisfiable is WhenUnsatisfiable.DO_NOT_SCHEDULE
-    if one.max_skew < 1:
-        yield "maxSkew", f"expected a number above 0, not {one.max_skew}"
-    if not _LABEL_KEY.fullmatch(one.topology_key):
-        yield "topologyKey", f"expected a label key, not {one.topology_key!r}"
-    if one.min_domains is not None and (one.min_domains < 1 or not is_hard):
+    is_hard = constraint.when_unsatisfiable is WhenUnsatisfiable.DO_NOT_SCHEDULE
+    if constraint.max_skew < 1:
+        yield "maxSkew", f"expected a number above 0, not {constraint.max_skew}"
+    if not _LABEL_KEY.fullmatch(constraint.topology_key):
+        yield "topologyKey", f"expected a label key, not {constraint.topology_key!r}"
+    if constraint.min_domains is not None and (constraint.min_domains < 1 or not is_hard):
         yield "minDomains", "expected a number above 0, and only with DoNotSchedule"
-    if one.label_selector is not None:
+    if constraint.label_selector is not None:
         yield "labelSelector", "expected none: it is deduced from services and owners"
-    if one.match_label_keys is not None:
+    if constraint.match_label_keys is not None:
         yield "matchLabelKeys", "expected none: they need a labelSelector, which is deduced"
-    if (one.topology_key, one.when_unsatisfiable) in seen:
+    if (constraint.topology_key, constraint.when_unsatisfiable) in seen:
         yield "topologyKey", "expected each pair of topologyKey and whenUnsatisfiable only once"
 
 
-def _spread(one: DefaultConstraint) -> Spread:
+def _spread(constraint: DefaultConstraint) -> Spread:
     return Spread(
-        topology_key=one.topology_key,
+        topology_key=constraint.topology_key,
         selector=NOTHING,
-        max_skew=one.max_skew,
-        min_domains=one.min_domains or 1,
-        is_hard=one.when_unsatisfiable is WhenUnsatisfiable.DO_NOT_SCHEDULE,
-        node_affinity_policy=one.node_affinity_policy,
-        node_taints_policy=one.node_taints_policy,
+        max_skew=constraint.max_skew,
+        min_domains=constraint.min_domains or 1,
+        is_hard=constraint.when_unsatisfiable is WhenUnsatisfiable.DO_NOT_SCHEDULE,
+        node_affinity_policy=constraint.node_affinity_policy,
+        node_taints_policy=constraint.node_taints_policy,
     )

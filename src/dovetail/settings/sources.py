@@ -59,11 +59,11 @@ def _value(flag: Flag, given: Mapping[str, str], environment: Mapping[str, str])
     origin = _origin(flag, given)
     if flag.name in given:
         return _read(flag, given[flag.name], origin)
-    said = environment.get(flag.environment, "") if flag.environment else ""
-    if not said:
+    text = environment.get(flag.environment, "") if flag.environment else ""
+    if not text:
         return None
     try:
-        return _read(flag, _as_flag(said) if flag.is_switch else said, origin)
+        return _read(flag, _as_flag(text) if flag.is_switch else text, origin)
     except InputError as error:
         if isinstance(error.__cause__, MalformedError):
             return None
@@ -74,11 +74,11 @@ def _origin(flag: Flag, given: Mapping[str, str]) -> str:
     return f"--{flag.name}" if flag.name in given else flag.environment
 
 
-def _read(flag: Flag, said: str, origin: str) -> object:
+def _read(flag: Flag, text: str, origin: str) -> object:
     if flag.read is feature_gates:
-        return feature_gates(said, origin)
+        return feature_gates(text, origin)
     try:
-        return flag.read(said)
+        return flag.read(text)
     except ValueError as error:
         msg = f"{origin}: {error}"
         raise InputError(msg) from error
@@ -92,7 +92,7 @@ def _default_spread(path: str, origin: str) -> tuple[Spread, ...]:
         raise InputError(msg) from error
 
 
-def _as_flag(said: str) -> str:
-    if said in _TRUE:
+def _as_flag(text: str) -> str:
+    if text in _TRUE:
         return "true"
-    return "false" if said in _FALSE else said
+    return "false" if text in _FALSE else text

@@ -46,14 +46,14 @@ class SettingsTable(msgspec.Struct, frozen=True):
 
     def default(self, flag: Flag) -> str:
         """The value without the flag, as it would be written."""
-        return written(getattr(self.defaults, flag.field))
+        return flag_text(getattr(self.defaults, flag.field))
 
 
 class NoSettings(msgspec.Struct, frozen=True):
     """The settings of a provider that has none."""
 
 
-def written(value: object) -> str:
+def flag_text(value: object) -> str:
     """A setting as one would write it in a flag."""
     match value:
         case bool():
@@ -63,6 +63,6 @@ def written(value: object) -> str:
         case tuple():
             return ",".join(str(part) for part in value)
         case Mapping():
-            return ",".join(f"{name}={written(held)}" for name, held in sorted(value.items()))
+            return ",".join(f"{name}={flag_text(item)}" for name, item in sorted(value.items()))
         case _:
             return str(value)

@@ -14,7 +14,7 @@ import msgspec
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
 from dovetail.model.taints import tolerates
-from dovetail.model.topology import NodePolicy, PodTerm, Spread, narrowed
+from dovetail.model.topology import NodePolicy, PodTerm, Spread, narrow
 from dovetail.sim.filters import wants
 from dovetail.sim.rooms import Breed, Rooms
 
@@ -55,17 +55,21 @@ class Company:
             for node, _ in self._rooms.nodes()
             if all(key in node.labels for key in keys) and counts(spread, self._pod, node)
         }
-        found = dict.fromkeys(there.values(), 0)
+        by_domain = dict.fromkeys(there.values(), 0)
         for breed in self._rooms.breeds():
             if self._counts_breed(spread, breed):
                 for name, n_pods in breed.n_by_node.items():
                     if name in there:
-                        found[there[name]] += n_pods
-        n_lowest = min(found.values(), default=0) if len(found) >= spread.min_domains else 0
-        return _Counted(spread, found, n_lowest, int(spread_selects(spread, self._pod, self._pod)))
+                        by_domain[there[name]] += n_pods
+        n_lowest = min(by_domain.values(), default=0) if len(by_domain) >= spread.min_domains else 0
+        return _Counted(
+            spread, by_domain, n_lowest, int(spread_selects(spread, self._pod, self._pod))
+        )
 
-    def _counts_breed(self, one: Spread, breed: Breed) -> bool:
-        return breed.answer(one, self._pod, lambda: spread_selects(one, self._pod, breed.sample))
+    def _counts_breed(self, spread: Spread, breed: Breed) -> bool:
+        return breed.answer(
+            spread, self._pod, lambda: spread_selects(spread, self._pod, breed.sample)
+        )
 
     def _spread_objection(self, node: Node) -> str:
         for item in self._spread:
@@ -126,8 +130,8 @@ class Company:
     def _affinity_objection(self, node: Node) -> str:
         if not self._is_near(node):
             return "node(s) didn't match pod affinity rules"
-        for term, found in zip(self._pod.spec.anti_affinity, self._apart, strict=True):
-            if term.topology_key in node.labels and found[node.labels[term.topology_key]]:
+        for term, counts in zip(self._pod.spec.anti_affinity, self._apart, strict=True):
+            if term.topology_key in node.labels and counts[node.labels[term.topology_key]]:
                 return "node(s) didn't match pod anti-affinity rules"
         if any(node.labels.get(key) == value for key, value in self._repelled):
             return "node(s) didn't satisfy existing pods anti-affinity rules"
@@ -138,8 +142,8 @@ class Company:
         if any(term.topology_key not in node.labels for term in terms):
             return False
         if all(
-            found[node.labels[term.topology_key]]
-            for term, found in zip(terms, self._near, strict=True)
+            counts[node.labels[term.topology_key]]
+            for term, counts in zip(terms, self._near, strict=True)
         ):
             return True
         # The first of its kind need not wait for another: there is nobody to be near but itself.
@@ -159,18 +163,20 @@ def counts(spread: Spread, pod: Pod, node: Node) -> bool:
     return not honours_taints or tolerates(node.taints, pod.spec.tolerations)
 
 
-def spread_selects(one: Spread, owner: Pod, other: Pod) -> bool:
+def spread_selects(spread: Spread, owner: Pod, other: Pod) -> bool:
     """Whether the other pod counts for the owner's constraint."""
     if other.namespace != owner.namespace or other.deleting_at is not None:
         return False
-    return narrowed(one.selector, owner.labels, match=one.match_label_keys).matches(other.labels)
+    return narrow(spread.selector, owner.labels, match=spread.match_label_keys).matches(
+        other.labels
+    )
 
 
 def term_selects(term: PodTerm, owner: Pod, other: Pod, namespaces: Namespaces) -> bool:
     """Whether the term, in the hands of its owner, means the other pod."""
     if not _reaches(term, owner, other, namespaces):
         return False
-    selector = narrowed(
+    selector = narrow(
         term.selector, owner.labels, match=term.match_label_keys, mismatch=term.mismatch_label_keys
     )
     return selector.matches(other.labels)

@@ -16,7 +16,7 @@ import msgspec
 
 from dovetail.decide import decide
 from dovetail.decide.apply import apply
-from dovetail.decide.nodes import census, leaving
+from dovetail.decide.nodes import census, leaving_nodes
 from dovetail.decide.pools import price_of, prices
 from dovetail.decide.provision import provision
 from dovetail.model.ledger import Ledger
@@ -25,13 +25,13 @@ from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
 from dovetail.present.cost_report import Comparison
-from dovetail.sim.reference.policy import provisioning
+from dovetail.sim.reference.policy import provision_plan
 from dovetail.sim.reference.standing import Occupancy
 
 _Buyer = Callable[[Snapshot, datetime], Plan]
 
 
-def compared(snapshot: Snapshot, now: datetime) -> Comparison:
+def compare(snapshot: Snapshot, now: datetime) -> Comparison:
     """Compare what is paid with what would be."""
     nodes = _replaceable(snapshot)
     emptied, n_pods = _without_nodes(snapshot, nodes)
@@ -82,7 +82,7 @@ def target(snapshot: Snapshot, now: datetime) -> int:
 def _reference(emptied: Snapshot, now: datetime) -> Plan:
     standing = Occupancy()
     standing.look(emptied, now)
-    return provisioning(standing, emptied, now)
+    return provision_plan(standing, emptied, now)
 
 
 def _replaceable(snapshot: Snapshot) -> tuple[Node, ...]:
@@ -98,7 +98,7 @@ def _replaceable(snapshot: Snapshot) -> tuple[Node, ...]:
 
 def _staying_nodes(snapshot: Snapshot) -> tuple[Node, ...]:
     """Nodes that have come and are not about to go."""
-    gone = leaving(snapshot)
+    gone = leaving_nodes(snapshot)
     return tuple(
         node
         for node in snapshot.nodes

@@ -13,7 +13,7 @@ import msgspec
 
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod, PodSpec
-from dovetail.model.taints import Taint, repelling
+from dovetail.model.taints import Taint, repelling_taint
 from dovetail.model.volumes import NO_VOLUMES, PodVolumes
 
 UNSCHEDULABLE: Final = Taint("node.kubernetes.io/unschedulable")
@@ -38,23 +38,23 @@ def objection(question: Question) -> str:
 
 def _cordon(question: Question) -> str:
     cordoned = question.node.is_unschedulable
-    if cordoned and repelling([UNSCHEDULABLE], question.pod.spec.tolerations):
+    if cordoned and repelling_taint([UNSCHEDULABLE], question.pod.spec.tolerations):
         return "node(s) were unschedulable"
     return ""
 
 
 def _taints(question: Question) -> str:
-    taint = repelling(question.node.taints, question.pod.spec.tolerations)
+    taint = repelling_taint(question.node.taints, question.pod.spec.tolerations)
     return "" if taint is None else f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
 
 
 def wants(spec: PodSpec, node: Node) -> bool:
     """Whether selector and required affinity accept the node."""
-    held = node.labels
-    if any(held.get(key) != value for key, value in spec.node_selector.items()):
+    labels = node.labels
+    if any(labels.get(key) != value for key, value in spec.node_selector.items()):
         return False
     terms = spec.required_terms
-    return not terms or any(term.matches(held, node.name) for term in terms)
+    return not terms or any(term.matches(labels, node.name) for term in terms)
 
 
 def _affinity(question: Question) -> str:
@@ -85,8 +85,8 @@ def _volumes(question: Question) -> str:
             return "node(s) had volume node affinity conflict"
     for driver, claims in question.volumes.attachments:
         limit = node.attach_limits.get(driver)
-        held = question.attached.get(driver, frozenset())
-        if limit is not None and len(held.union(claims)) > limit:
+        attached = question.attached.get(driver, frozenset())
+        if limit is not None and len(attached.union(claims)) > limit:
             return "node(s) exceed max volume count"
     return ""
 

@@ -25,9 +25,9 @@ from dovetail.kube.seam import Body, Deletion, Json, Kube, Patch, PatchType, Ref
 from dovetail.kube.typed import Intake
 from dovetail.model.backoff import Chance
 from dovetail.model.pod import TERMINAL_PHASES
-from dovetail.providers.kwok.store import FAKE, recorded
+from dovetail.providers.kwok.store import FAKE, recorded_machine
 from dovetail.sim import wire
-from dovetail.sim.wire import patient, tolerated
+from dovetail.sim.wire import patient, tolerate
 from dovetail.units import duration
 
 RUNS_FOR: Final = "kwok.x-k8s.io/runs-for"  # on a pod: after so long it has succeeded
@@ -40,7 +40,7 @@ _N_TURNS: Final = 8
 
 def _is_kwok(node: api.Node) -> bool:
     """Whether the kwok provider made it: its record is there, and is its own."""
-    machine = recorded(node.metadata.annotations)
+    machine = recorded_machine(node.metadata.annotations)
     return machine is not None and machine.name == node.metadata.name
 
 
@@ -85,7 +85,7 @@ class Kubelets:
         self._heartbeats = Heartbeats(kube, clock)
         self._errands: WorkQueue[_Errand] = WorkQueue(
             self._run_errand,
-            failed=tolerated,
+            failed=tolerate,
             queue_settings=patient(timer, chance, habits.n_at_once),
         )
         self._pods_by_node: dict[str, dict[Key, None]] = {}
@@ -143,9 +143,9 @@ class Kubelets:
                 if self._node_of(pod) is not None:
                     self._errands.add_after((_Task.POD, key), self._start_wait(pod))
             case Absent(object=api.Pod() as pod):
-                held = self._pods_by_node.get(pod.spec.node_name, {})
-                held.pop((pod.metadata.namespace, pod.metadata.name), None)
-                if not held:
+                on_node = self._pods_by_node.get(pod.spec.node_name, {})
+                on_node.pop((pod.metadata.namespace, pod.metadata.name), None)
+                if not on_node:
                     self._pods_by_node.pop(pod.spec.node_name, None)
 
     def _start_wait(self, pod: api.Pod) -> float:
@@ -154,7 +154,7 @@ class Kubelets:
 
     def _node_of(self, pod: api.Pod) -> api.Node | None:
         """The node of ours that the pod is bound to."""
-        node = self._nodes.held.get(("", pod.spec.node_name))
+        node = self._nodes.objects.get(("", pod.spec.node_name))
         return node if isinstance(node, api.Node) and self._is_ours(node) else None
 
     # ---- what is done
@@ -165,7 +165,7 @@ class Kubelets:
         try:
             if task is _Task.POD:
                 return await self._tend_pod(key)
-            node = self._nodes.held.get(key)
+            node = self._nodes.objects.get(key)
             if not isinstance(node, api.Node) or not self._is_ours(node):
                 return None
             if task is _Task.LEASE:
@@ -192,7 +192,7 @@ class Kubelets:
             await self._kube.patch(ref, Patch(untainted, PatchType.JSON))
 
     async def _tend_pod(self, key: Key) -> float | None:
-        pod = self._pods.held.get(key)
+        pod = self._pods.objects.get(key)
         node = self._node_of(pod) if isinstance(pod, api.Pod) else None
         if not isinstance(pod, api.Pod) or node is None:
             return None

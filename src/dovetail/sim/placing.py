@@ -51,9 +51,9 @@ class Placing:
         if promised:
             promised.pop(pod.key, None)
 
-    def chosen(self, pod: Pod) -> str:
+    def choose(self, pod: Pod) -> str:
         """The node for a pod, or nothing if none will do."""
-        asked = self.storage.asked(pod) if pod.claim_names else NO_VOLUMES
+        asked = self.storage.needs_of(pod) if pod.claim_names else NO_VOLUMES
         if isinstance(asked, Problem):
             return ""
         company = Company(pod, self.rooms, self.namespaces)
@@ -62,14 +62,14 @@ class Placing:
             return pod.nominated_node_name
         feasible = [
             (node, room)
-            for node, room in self.rooms.roomy(pod.spec.requests.get(CPU, 0))
+            for node, room in self.rooms.nodes_with(pod.spec.requests.get(CPU, 0))
             if self._will_do(pod, asked, company, room)
         ]
         return best(Choice(pod, feasible, self.rooms, self.namespaces)) if feasible else ""
 
     def objections(self, pod: Pod) -> str:
         """Why no node will do, as kube-scheduler says it."""
-        asked = self.storage.asked(pod)
+        asked = self.storage.needs_of(pod)
         if isinstance(asked, Problem):
             return asked.message
         company = Company(pod, self.rooms, self.namespaces)
@@ -105,7 +105,7 @@ class Placing:
             there=there,
             used=kept if promised else room.used,
             volumes=asked,
-            attached=self.storage.attached(there) if asked.attachments else {},
+            attached=self.storage.attached_claims(there) if asked.attachments else {},
         )
 
     def _promised_requests(self, pod: Pod, node_name: str) -> Mapping[str, int]:
@@ -143,10 +143,10 @@ def best(choice: Choice) -> str:
         return choice.feasible[0][0].name
     totals = {node.name: 0.0 for node, _ in choice.feasible}
     for weight, score, is_reversed in _SCORES:
-        found = score(choice)
-        highest = max(found.values(), default=0.0)
-        lowest = min(min(found.values(), default=0.0), 0.0)
-        for name, value in found.items():
+        scores = score(choice)
+        highest = max(scores.values(), default=0.0)
+        lowest = min(min(scores.values(), default=0.0), 0.0)
+        for name, value in scores.items():
             share = (value - lowest) / (highest - lowest) if highest > lowest else 0.0
             totals[name] += weight * _BEST * (1.0 - share if is_reversed else share)
     for name, value in _room(choice).items():
@@ -160,9 +160,9 @@ def _room(choice: Choice) -> dict[str, float]:
     for node, room in choice.feasible:
         shares = []
         for name in (CPU, MEMORY):
-            held = node.allocatable.get(name, 0)
+            allocatable = node.allocatable.get(name, 0)
             asked = room.used.get(name, 0) + choice.pod.spec.requests.get(name, 0)
-            shares.append(min(asked / held, 1.0) if held else 1.0)
+            shares.append(min(asked / allocatable, 1.0) if allocatable else 1.0)
         left = sum(1.0 - share for share in shares) / len(shares)
         balance = 1.0 - abs(shares[0] - shares[1]) / 2
         result[node.name] = _BEST * (left + balance)
@@ -199,7 +199,7 @@ def _soft_taints(choice: Choice) -> dict[str, float]:
     }
 
 
-def _crowding(choice: Choice) -> dict[str, float]:
+def _crowd_scores(choice: Choice) -> dict[str, float]:
     """How many pods that a soft constraint counts are in the node's domains."""
     if all(spread.is_hard for spread in choice.pod.spec.spread):
         return {}
@@ -242,6 +242,6 @@ _Score = Callable[[Choice], Mapping[str, float]]
 _SCORES: Final[tuple[tuple[int, _Score, bool], ...]] = (
     (3, _soft_taints, True),
     (2, _preferred_nodes, False),
-    (2, _crowding, True),
+    (2, _crowd_scores, True),
     (2, _liked_company, False),
 )

@@ -57,7 +57,7 @@ class Rehearsed(msgspec.Struct, frozen=True):
 Build = Callable[[Manifests, str], Stage]
 
 
-def rehearsed(rehearsal: Rehearsal, build: Build, *, stdin: BinaryIO, tell: Tell) -> Rehearsed:
+def rehearse(rehearsal: Rehearsal, build: Build, *, stdin: BinaryIO, tell: Tell) -> Rehearsed:
     """Simulate it all. `build` makes a cluster of manifests and a catalogue. Raises InputError."""
     tell("reading scenarios")
     cases: list[Case] = []
@@ -121,10 +121,12 @@ def _together(text: ScenarioText, written: WrittenScenario, manifests: Manifests
     beside = [text.beside(name) for name in written.cluster]
     added = extensions()
     named = read(beside, BytesIO(), added) if beside else Manifests()
-    inline = from_trees([dict(one) for one in written.manifests], f"{text.file}: manifests", added)
+    inline = from_trees(
+        [dict(tree) for tree in written.manifests], f"{text.file}: manifests", added
+    )
     parts = (inline, named, manifests)
-    for one in (law for part in parts for law in part.scenarios):
-        msg = f"{one.origin}: found a scenario of one plan (given, want); expected manifests"
+    for law in (law for part in parts for law in part.scenarios):
+        msg = f"{law.origin}: found a scenario of one plan (given, want); expected manifests"
         raise InputError(msg)
     whole = Manifests(
         tuple(manifest for part in parts for manifest in part.manifests),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod, PodKey, PodSpec
 from dovetail.model.resources import CPU
-from dovetail.model.taints import repelling
+from dovetail.model.taints import repelling_taint
 from dovetail.sim.filters import UNSCHEDULABLE, wants
 
 _Likeness = tuple[object, ...]
@@ -43,9 +43,12 @@ class Room:
 
     def _is_fine(self, spec: PodSpec) -> bool:
         node = self._node
-        if node is None or repelling(node.taints, spec.tolerations) is not None:
+        if node is None or repelling_taint(node.taints, spec.tolerations) is not None:
             return False
-        if node.is_unschedulable and repelling((UNSCHEDULABLE,), spec.tolerations) is not None:
+        if (
+            node.is_unschedulable
+            and repelling_taint((UNSCHEDULABLE,), spec.tolerations) is not None
+        ):
             return False
         return wants(spec, node)
 
@@ -53,9 +56,11 @@ class Room:
         """Whether there is room for this beside what is there and what was promised to others."""
         if self._node is None:
             return False
-        held, used = self._node.allocatable, self.used
+        allocatable, used = self._node.allocatable, self.used
         for name, amount in requests.items():
-            if amount > max(held.get(name, 0) - used.get(name, 0) - promised.get(name, 0), 0):
+            if amount > max(
+                allocatable.get(name, 0) - used.get(name, 0) - promised.get(name, 0), 0
+            ):
                 return False
         return True
 
@@ -81,24 +86,24 @@ class Breed:
         self.n_by_node: dict[str, int] = {}
         self._answers: dict[tuple[int, int, str], tuple[object, object, bool]] = {}
 
-    def answer(self, what: object, whose: Pod, work_out: Callable[[], bool]) -> bool:
+    def answer(self, rule: object, whose: Pod, work_out: Callable[[], bool]) -> bool:
         """Whether something is so of these pods, which is the same for all pods like this one.
 
-        `what` must be an object that lives on, such as a constraint of a template.
+        `rule` must be an object that lives on, such as a constraint of a template.
         """
-        key = (id(what), id(whose.labels), whose.namespace)
+        key = (id(rule), id(whose.labels), whose.namespace)
         known = self._answers.get(key)
         if known is None:
             if len(self._answers) >= _MOST_ANSWERS:
                 self._answers.clear()
-            known = self._answers[key] = (what, whose.labels, work_out())
+            known = self._answers[key] = (rule, whose.labels, work_out())
         return known[2]
 
     def count(self, node_name: str, n_pods: int) -> None:
         """So many more, or fewer, are there."""
-        held = self.n_by_node.get(node_name, 0) + n_pods
-        if held:
-            self.n_by_node[node_name] = held
+        count = self.n_by_node.get(node_name, 0) + n_pods
+        if count:
+            self.n_by_node[node_name] = count
         else:
             self.n_by_node.pop(node_name, None)
 
@@ -131,12 +136,12 @@ class Rooms:
         if name in self._rooms:
             self._rooms[name].stand(None)
             self._measure(name)
-            self._tidy(name)
+            self._drop_empty(name)
 
     def put_pod(self, pod: Pod, node_name: str) -> None:
         """A pod is on that node, and nowhere else."""
         self.drop_pod(pod.key)
-        breed = self._breed(pod)
+        breed = self._breed_of(pod)
         breed.count(node_name, 1)
         self._places[pod.key] = (node_name, breed)
         self._room(node_name).put(pod)
@@ -150,7 +155,7 @@ class Rooms:
             breed.count(name, -1)
             self._rooms[name].take(key)
             self._measure(name)
-            self._tidy(name)
+            self._drop_empty(name)
 
     def has(self, key: PodKey) -> bool:
         """Whether a pod is anywhere."""
@@ -168,7 +173,7 @@ class Rooms:
             if room.node is not None:
                 yield room.node, room
 
-    def roomy(self, cpu_millis: int) -> Iterator[tuple[Node, Room]]:
+    def nodes_with(self, cpu_millis: int) -> Iterator[tuple[Node, Room]]:
         """Every node that has so much cpu left, in no order that means anything."""
         start = bisect_left(self._free, (cpu_millis, "")) if cpu_millis > 0 else 0
         for _, name in self._free[start:]:
@@ -202,7 +207,7 @@ class Rooms:
             if room is not None and room.node is not None:
                 yield room.node, n_pods
 
-    def _breed(self, pod: Pod) -> Breed:
+    def _breed_of(self, pod: Pod) -> Breed:
         likeness = _likeness(pod)
         breed = self._breeds.get(likeness)
         if breed is None:
@@ -225,7 +230,7 @@ class Rooms:
             insort(self._names, name)
         return self._rooms[name]
 
-    def _tidy(self, name: str) -> None:
+    def _drop_empty(self, name: str) -> None:
         room = self._rooms[name]
         if room.node is None and not room.pods:
             del self._rooms[name]

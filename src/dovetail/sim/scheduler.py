@@ -25,7 +25,7 @@ from dovetail.model.pod import Pod, PodKey
 from dovetail.sim import volumes, wire
 from dovetail.sim.placing import Placing
 from dovetail.sim.volumes import Storage
-from dovetail.state.nodes import attach_limits, observed
+from dovetail.state.nodes import attach_limits, node_of
 from dovetail.state.pods import listed_pod
 from dovetail.state.specs import Templates
 
@@ -102,30 +102,30 @@ class Scheduler:
             self._drop(notice.object)
         self._is_changed.set()
 
-    def _put(self, found: api.Object) -> None:
-        name = found.metadata.name
-        match found:
+    def _put(self, item: api.Object) -> None:
+        name = item.metadata.name
+        match item:
             case api.Pod():
-                self._put_pod(found)
+                self._put_pod(item)
                 return
             case api.Node():
-                self._nodes[name] = found
+                self._nodes[name] = item
                 self._look_at(name)
             case api.CSINode():
-                self._limits[name] = found
+                self._limits[name] = item
                 self._look_at(name)
             case api.Namespace():
-                self._placing.namespaces[name] = found.metadata.labels
+                self._placing.namespaces[name] = item.metadata.labels
             case _:
-                self._stored[type(found), found.metadata.namespace, name] = found
+                self._stored[type(item), item.metadata.namespace, name] = item
                 self._placing.storage = Storage(self._stored.values())
         self._revision += 1
 
-    def _drop(self, found: api.Object) -> None:
-        name = found.metadata.name
-        match found:
+    def _drop(self, item: api.Object) -> None:
+        name = item.metadata.name
+        match item:
             case api.Pod():
-                self._forget(f"{found.metadata.namespace}/{name}")
+                self._forget(f"{item.metadata.namespace}/{name}")
             case api.Node():
                 self._nodes.pop(name, None)
                 self._rooms.drop_node(name)
@@ -135,7 +135,7 @@ class Scheduler:
             case api.Namespace():
                 self._placing.namespaces.pop(name, None)
             case _:
-                self._stored.pop((type(found), found.metadata.namespace, name), None)
+                self._stored.pop((type(item), item.metadata.namespace, name), None)
                 self._placing.storage = Storage(self._stored.values())
         self._revision += 1
 
@@ -143,11 +143,11 @@ class Scheduler:
         if name in self._nodes:
             csinode = self._limits.get(name)
             limits = attach_limits(csinode) if csinode is not None else {}
-            node = msgspec.structs.replace(observed(self._nodes[name]), attach_limits=limits)
+            node = msgspec.structs.replace(node_of(self._nodes[name]), attach_limits=limits)
             self._rooms.put_node(node)
 
-    def _put_pod(self, found: api.Pod) -> None:
-        pod = listed_pod(found, self._templates)
+    def _put_pod(self, wire_pod: api.Pod) -> None:
+        pod = listed_pod(wire_pod, self._templates)
         if pod.is_terminal:
             self._revision += 1
             self._forget(pod.key)
@@ -162,18 +162,18 @@ class Scheduler:
             before = self._waiting.get(pod.key)
             if before is not None and _asks_anew(before[0], pod):
                 self._tried.pop(pod.key, None)
-            self._wait(pod, found)
+            self._wait(pod, wire_pod)
 
-    def _wait(self, pod: Pod, found: api.Pod) -> None:
+    def _wait(self, pod: Pod, wire_pod: api.Pod) -> None:
         self._leave(pod.key)
-        self._waiting[pod.key] = (pod, found)
+        self._waiting[pod.key] = (pod, wire_pod)
         self._placing.promise(pod)
 
     def _leave(self, key: PodKey) -> None:
         """Wait no more."""
-        held = self._waiting.pop(key, None)
-        if held is not None:
-            self._placing.take_back(held[0])
+        waiting = self._waiting.pop(key, None)
+        if waiting is not None:
+            self._placing.take_back(waiting[0])
 
     def _forget(self, key: PodKey) -> None:
         self._leave(key)
@@ -187,9 +187,9 @@ class Scheduler:
         pods = [pod for pod, _ in self._waiting.values()]
         pods.sort(key=lambda pod: (-pod.spec.priority, str(pod.created_at), pod.key))
         for key in [pod.key for pod in pods]:
-            held = self._waiting.get(key)
-            if held is not None and self._may_try(key):
-                await self._try(*held)
+            waiting = self._waiting.get(key)
+            if waiting is not None and self._may_try(key):
+                await self._try(*waiting)
 
     def _may_try(self, key: PodKey) -> bool:
         tried = self._tried.get(key)
@@ -197,20 +197,20 @@ class Scheduler:
             return True
         return tried.revision < self._revision and self._timer.elapsed_seconds() >= tried.next_at
 
-    async def _try(self, pod: Pod, found: api.Pod) -> None:
+    async def _try(self, pod: Pod, wire_pod: api.Pod) -> None:
         revision = self._revision
         try:
             if pod.spec.is_gated:
                 why = "Scheduling is blocked due to non-empty scheduling gates"
-                await self._tell(found, "SchedulingGated", why)
+                await self._tell(wire_pod, "SchedulingGated", why)
                 self._note(pod.key, revision)
                 return
-            chosen = self._placing.chosen(pod)
+            chosen = self._placing.choose(pod)
             if chosen:
                 await self._bind(pod, chosen)
                 return
             self._note(pod.key, revision)
-            await self._tell(found, "Unschedulable", self._placing.objections(pod))
+            await self._tell(wire_pod, "Unschedulable", self._placing.objections(pod))
         except NotFoundError:
             return  # it is gone, as the mirror will tell
         except ApiError:
@@ -231,7 +231,7 @@ class Scheduler:
             "metadata": {"name": pod.name, "uid": pod.uid},
             "target": {"apiVersion": "v1", "kind": "Node", "name": node_name},
         }
-        found = self._waiting[pod.key][1]
+        wire_pod = self._waiting[pod.key][1]
         self._leave(pod.key)
         self._tried.pop(pod.key, None)
         self._assumed[pod.key] = node_name
@@ -242,7 +242,7 @@ class Scheduler:
             self._forget(pod.key)  # bound already, or another: the mirror will tell
         except ApiError:
             self._forget(pod.key)
-            self._wait(pod, found)
+            self._wait(pod, wire_pod)
             raise
 
     async def _tell(self, pod: api.Pod, reason: str, message: str) -> None:
@@ -253,8 +253,8 @@ class Scheduler:
         now = self._clock.now()
         if before is not None and before.status == "False" and before.last_transition_time:
             now = before.last_transition_time
-        said: Json = condition_of(reason, message, wire.stamp(now))
-        body: Body = {"metadata": {"uid": pod.metadata.uid}, "status": {"conditions": [said]}}
+        condition: Json = condition_of(reason, message, wire.stamp(now))
+        body: Body = {"metadata": {"uid": pod.metadata.uid}, "status": {"conditions": [condition]}}
         ref = Ref(wire.POD, pod.metadata.name, pod.metadata.namespace)
         await self._kube.patch(ref, Patch(body, PatchType.STRATEGIC, "status"))
 

@@ -23,12 +23,12 @@ AUTO: Final = "auto"  # Ray finds the cluster that runs on this machine
 _KNOCKS_FOR: Final = 5.0  # seconds
 
 
-def here(cases: Sequence[Case], tell: Tell) -> list[Outcome]:
+def in_process(cases: Sequence[Case], tell: Tell) -> list[Outcome]:
     """One after another, in this process."""
     outcomes = []
     for number, case in enumerate(cases, 1):
         which = f"{number} of {len(cases)}, " if len(cases) > 1 else ""
-        outcomes.append(run(case, partial(_tell_which, tell, which)))
+        outcomes.append(run(case, partial(_tell_prefixed, tell, which)))
     return outcomes
 
 
@@ -36,17 +36,17 @@ def on_cores(cases: Sequence[Case], tell: Tell, n_workers: int = 0) -> list[Outc
     """On as many cores as there are, or as are wanted."""
     n_used = min(n_workers or os.cpu_count() or 1, len(cases))
     if n_used <= 1:
-        return here(cases, tell)
-    found: dict[int, Outcome] = {}
+        return in_process(cases, tell)
+    outcomes: dict[int, Outcome] = {}
     tell(f"0 of {len(cases)} simulations done, {n_used} at a time")
     # A fresh interpreter for each: what a parent's threads hold would be held for ever in a fork.
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(n_used, mp_context=fresh) as pool:
-        numbers = {pool.submit(_quietly, case): at for at, case in enumerate(cases)}
+        numbers = {pool.submit(_run_silently, case): at for at, case in enumerate(cases)}
         for done in as_completed(numbers):
-            found[numbers[done]] = done.result()
-            tell(f"{len(found)} of {len(cases)} simulations done, {n_used} at a time")
-    return [found[at] for at in range(len(cases))]
+            outcomes[numbers[done]] = done.result()
+            tell(f"{len(outcomes)} of {len(cases)} simulations done, {n_used} at a time")
+    return [outcomes[at] for at in range(len(cases))]
 
 
 def on_ray(cases: Sequence[Case], tell: Tell, address: str, n_workers: int = 0) -> list[Outcome]:
@@ -54,15 +54,15 @@ def on_ray(cases: Sequence[Case], tell: Tell, address: str, n_workers: int = 0) 
     elsewhere must have Dovetail installed. Raises InputError.
     """
     with _ray(address, n_workers) as ray:
-        remote = ray.remote(_quietly)
+        remote = ray.remote(_run_silently)
         waiting = {remote.remote(case): at for at, case in enumerate(cases)}
-        found: dict[int, Outcome] = {}
+        outcomes: dict[int, Outcome] = {}
         while waiting:
-            tell(f"{len(found)} of {len(cases)} simulations done, on Ray at {address}")
+            tell(f"{len(outcomes)} of {len(cases)} simulations done, on Ray at {address}")
             done, _ = ray.wait(list(waiting), num_returns=1)
             for item in done:
-                found[waiting.pop(item)] = ray.get(item)
-    return [found[at] for at in range(len(cases))]
+                outcomes[waiting.pop(item)] = ray.get(item)
+    return [outcomes[at] for at in range(len(cases))]
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def _ray(address: str, n_workers: int) -> Iterator[ModuleType]:
             **(own if address == LOCAL else {}),
         )
     except (ValueError, RuntimeError, OSError) as error:
-        raise _nobody_there(address, str(error)) from None
+        raise _no_ray_error(address, str(error)) from None
     try:
         yield ray
     finally:
@@ -97,23 +97,23 @@ def _knock(address: str) -> None:
     """See whether anybody is there: Ray itself would try for minutes. Raises InputError."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
-        raise _nobody_there(address, "no host and port")
+        raise _no_ray_error(address, "no host and port")
     try:
         socket.create_connection((host, int(port)), _KNOCKS_FOR).close()
     except OSError as error:
-        raise _nobody_there(address, str(error)) from None
+        raise _no_ray_error(address, str(error)) from None
 
 
-def _nobody_there(address: str, why: str) -> InputError:
+def _no_ray_error(address: str, why: str) -> InputError:
     first = why.partition("\n")[0]
     return InputError(
         f"--ray {address}: no Ray cluster there ({first}); expected HOST:PORT or local"
     )
 
 
-def _tell_which(tell: Tell, which: str, message: str) -> None:
+def _tell_prefixed(tell: Tell, which: str, message: str) -> None:
     tell(which + message)
 
 
-def _quietly(case: Case) -> Outcome:
+def _run_silently(case: Case) -> Outcome:
     return run(case, lambda _: None)

@@ -33,30 +33,30 @@ class Storage:
     """All claims, volumes and classes of a cluster."""
 
     def __init__(self, objects: Iterable[api.Object]) -> None:
-        held = list(objects)
-        classes = [item for item in held if isinstance(item, api.StorageClass)]
+        listed = list(objects)
+        classes = [item for item in listed if isinstance(item, api.StorageClass)]
         default = default_of(classes)
         claims = [
             with_class(listed_claim(item), default)
-            for item in held
+            for item in listed
             if isinstance(item, api.PersistentVolumeClaim)
         ]
-        volumes = [_volume(item) for item in held if isinstance(item, api.PersistentVolume)]
+        volumes = [_volume(item) for item in listed if isinstance(item, api.PersistentVolume)]
         self._snapshot = Snapshot(
             volume_claims={f"{claim.namespace}/{claim.name}": claim for claim in claims},
             volumes={item.name: item for item in volumes},
             storage_classes={class_.metadata.name: storage_class(class_) for class_ in classes},
         )
 
-    def asked(self, pod: Pod) -> PodVolumes | Problem:
+    def needs_of(self, pod: Pod) -> PodVolumes | Problem:
         """What the pod's volumes ask of its node, or why they cannot be had."""
         return pod_volumes(pod, self._snapshot)
 
-    def attached(self, pods: Iterable[Pod]) -> Mapping[str, frozenset[str]]:
+    def attached_claims(self, pods: Iterable[Pod]) -> Mapping[str, frozenset[str]]:
         """The claims that pods on a node have attached there, by driver."""
         result: dict[str, frozenset[str]] = {}
         for pod in pods:
-            asked = self.asked(pod) if pod.claim_names else None
+            asked = self.needs_of(pod) if pod.claim_names else None
             if isinstance(asked, PodVolumes):
                 for driver, claims in asked.attachments:
                     result[driver] = result.get(driver, frozenset()).union(claims)
@@ -67,8 +67,8 @@ class Storage:
         for name in sorted(set(pod.claim_names)):
             claim = self._snapshot.volume_claims.get(f"{pod.namespace}/{name}")
             if claim is not None and not claim.volume_name:
-                found = self._snapshot.storage_classes.get(claim.storage_class or "")
-                driver = found.driver if found is not None else ""
+                storage_class = self._snapshot.storage_classes.get(claim.storage_class or "")
+                driver = storage_class.driver if storage_class is not None else ""
                 await _bind_claim(kube, Ref(CLAIM, name, pod.namespace), driver, node)
 
 
@@ -93,12 +93,7 @@ async def _bind_claim(kube: Kube, ref: Ref, driver: str, node: Node) -> None:
     }
     if node.zone:
         spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
-    body: Body = {
-        "apiVersion": "v1",
-        "kind": VOLUME.name,
-        "metadata": {"name": name},
-        "spec": spec,
-    }
+    body: Body = {"apiVersion": "v1", "kind": VOLUME.name, "metadata": {"name": name}, "spec": spec}
     with suppress(AlreadyExistsError):  # an earlier try came so far
         await kube.create(VOLUME, body)
     bound: Json = {"phase": "Bound"}

@@ -36,12 +36,12 @@ def condition(
     name: str, *, holds: bool, now: datetime, reason: str = "", message: str = ""
 ) -> dict[str, Json]:
     """One status condition that has just come to be so."""
-    said: dict[str, Json] = {"reason": reason, "message": message}
+    texts: dict[str, Json] = {"reason": reason, "message": message}
     return {
         "type": name,
         "status": "True" if holds else "False",
         "lastTransitionTime": stamp(now),
-        **{key: value for key, value in said.items() if value},
+        **{key: value for key, value in texts.items() if value},
     }
 
 
@@ -68,7 +68,7 @@ def patient(timer: Timer, chance: Chance, n_workers: int) -> QueueSettings:
     return QueueSettings(timer, chance, _BACKOFF, n_workers)
 
 
-def tolerated(_key: Hashable, error: Exception) -> None:
+def tolerate(_key: Hashable, error: Exception) -> None:
     """What the API refuses is tried again in silence; whatever else goes wrong is raised."""
     if not isinstance(error, ApiError):
         raise error
@@ -122,14 +122,14 @@ def ready_node(node: api.Node, now: datetime) -> dict[str, Json]:
 
 
 def _node_info(node: api.Node) -> dict[str, Json]:
-    held = node.metadata.labels
+    own_labels = node.metadata.labels
     empty = ("bootID", "containerRuntimeVersion", "kernelVersion", "kubeProxyVersion", "machineID")
     return {
         **dict.fromkeys(empty, ""),
         "osImage": "",
         "systemUUID": node.metadata.uid,
-        "architecture": held.get(labels.ARCH, ""),
-        "operatingSystem": held.get(labels.OS, ""),
+        "architecture": own_labels.get(labels.ARCH, ""),
+        "operatingSystem": own_labels.get(labels.OS, ""),
         "kubeletVersion": _VERSION,
     }
 

@@ -16,18 +16,13 @@ from dovetail.sim.scheduler import Scheduler
 _NO_LEASES: Final = Habits(lease_seconds=0.0)
 
 
-def _halfway() -> float:
+def _half() -> float:
     """Chance that repeats itself."""
     return 0.5
 
 
 async def run_world(
-    kube: Kube,
-    clock: Clock,
-    timer: Timer,
-    *,
-    chance: Chance = _halfway,
-    habits: Habits = _NO_LEASES,
+    kube: Kube, clock: Clock, timer: Timer, *, chance: Chance = _half, habits: Habits = _NO_LEASES
 ) -> None:
     """Let a cluster live until cancelled."""
     async with asyncio.TaskGroup() as group:

@@ -82,7 +82,7 @@ def plan_encoded(enc: Encoded, start: Attempt, most_nanousd: int | None) -> Solu
     packing = _plan_for_few(space)
     if packing is None:
         values = value_pods(space, is_proof=False)
-        if most_nanousd is not None and start.worth_left(values) > most_nanousd:
+        if most_nanousd is not None and start.remaining_worth(values) > most_nanousd:
             return too_dear
         packing = _plan(space, values, is_final=False)
     is_complete = not packing.left_out

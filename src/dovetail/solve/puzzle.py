@@ -45,7 +45,7 @@ def canonical(puzzle: Puzzle) -> Puzzle:
         nodes=tuple(sorted(puzzle.nodes, key=lambda node: node.name)),
         node_pools=tuple(sorted(puzzle.node_pools, key=lambda pool: (-pool.weight, pool.name))),
         instance_types=types,
-        daemon_sets=tuple(sorted(puzzle.daemon_sets, key=lambda one: (one.namespace, one.name))),
+        daemon_sets=tuple(sorted(puzzle.daemon_sets, key=lambda pod: (pod.namespace, pod.name))),
     )
 
 
@@ -56,12 +56,12 @@ _ordered: dict[int, tuple[tuple[InstanceType, ...], tuple[InstanceType, ...]]] =
 
 def _by_name(kinds: tuple[InstanceType, ...]) -> tuple[InstanceType, ...]:
     """The types of a pool in order, the same tuple for the same catalogue."""
-    held = _ordered.get(id(kinds))
-    if held is None or held[0] is not kinds:
+    ordered = _ordered.get(id(kinds))
+    if ordered is None or ordered[0] is not kinds:
         if len(_ordered) >= _MAX_ORDERED:
             _ordered.clear()
-        held = _ordered[id(kinds)] = (kinds, tuple(sorted(kinds, key=lambda kind: kind.name)))
-    return held[1]
+        ordered = _ordered[id(kinds)] = (kinds, tuple(sorted(kinds, key=lambda kind: kind.name)))
+    return ordered[1]
 
 
 class PlannedNode(msgspec.Struct, frozen=True, gc=False):

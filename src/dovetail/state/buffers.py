@@ -80,11 +80,7 @@ def _buffer(wire: api.CapacityBuffer, resolved: _Resolved | _Lost, templates: Te
     if isinstance(resolved, _Lost):
         return Buffer(namespace, name, problem=resolved.problem, message=resolved.message)
     return Buffer(
-        namespace,
-        name,
-        tuple(_pods(wire, resolved, templates)),
-        resolved.name,
-        resolved.generation,
+        namespace, name, tuple(_pods(wire, resolved, templates)), resolved.name, resolved.generation
     )
 
 
@@ -110,10 +106,10 @@ def _resolve_scalable(
     if scalable.api_group not in ("", "apps") or scalable.kind not in _SCALABLE:
         known = ", ".join(_SCALABLE)
         return _Lost(Unresolved.FAILED, f"scalableRef.kind {kind} is none of {known}")
-    for found in _scalables(inventory, scalable.kind):
-        if namespace_of(found) == namespace and found.metadata.name == scalable.name:
-            n_replicas = 1 if found.spec.replicas is None else found.spec.replicas
-            return _Resolved(found.spec.template, n_replicas)
+    for workload in _scalables(inventory, scalable.kind):
+        if namespace_of(workload) == namespace and workload.metadata.name == scalable.name:
+            n_replicas = 1 if workload.spec.replicas is None else workload.spec.replicas
+            return _Resolved(workload.spec.template, n_replicas)
     where = f"{namespace}/{scalable.name}"
     return _Lost(Unresolved.NO_WORKLOAD, f"there is no {scalable.kind} {where}")
 

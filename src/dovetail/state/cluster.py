@@ -152,7 +152,7 @@ class Cluster:
             case LaunchStarted():
                 return self._begin(outcome)
             case LaunchDone():
-                self._fleet.launched(outcome.node_claim, outcome.at)
+                self._fleet.note_launch(outcome.node_claim, outcome.at)
                 return NOTHING
             case LaunchRefused():
                 self._fleet.fail(outcome.node_claim, outcome.at)
@@ -253,8 +253,8 @@ class Cluster:
     def volumes_of(self, pod: Pod) -> tuple[str, ...]:
         """The PersistentVolumes behind a pod's claims, as far as they are bound."""
         claims = self._around.volume_claims()
-        found = (claims.get(f"{pod.namespace}/{name}") for name in pod.claim_names)
-        return tuple(item.volume_name for item in found if item is not None and item.volume_name)
+        bound = (claims.get(f"{pod.namespace}/{name}") for name in pod.claim_names)
+        return tuple(item.volume_name for item in bound if item is not None and item.volume_name)
 
     def snapshot(self, now: datetime) -> Snapshot:
         """Everything known, frozen, for a decision. Each snapshot has a revision of its own, also
@@ -324,9 +324,11 @@ class Cluster:
 
     def _instance_types(self) -> Mapping[str, Types]:
         fresh = {pool.name: self._types.get(pool.name, ()) for pool in self._pools.all()}
-        held = self._types_by_pool
-        is_same = fresh.keys() == held.keys() and all(fresh[item] is held[item] for item in fresh)
-        self._types_by_pool = held if is_same else fresh
+        by_pool = self._types_by_pool
+        is_same = fresh.keys() == by_pool.keys() and all(
+            fresh[item] is by_pool[item] for item in fresh
+        )
+        self._types_by_pool = by_pool if is_same else fresh
         return self._types_by_pool
 
     def _renew(self) -> None:

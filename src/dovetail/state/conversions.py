@@ -61,9 +61,7 @@ def _node_terms(
     )
 
 
-def _pod_terms(
-    wire: api.parts.PodAffinity | None,
-) -> tuple[tuple[PodTerm, ...], WeightedPodTerms]:
+def _pod_terms(wire: api.parts.PodAffinity | None) -> tuple[tuple[PodTerm, ...], WeightedPodTerms]:
     if wire is None:
         return (), ()
     required = wire.required_during_scheduling_ignored_during_execution
@@ -143,8 +141,10 @@ def label_selector(wire: api.LabelSelector | None) -> LabelSelector:
             ),
             *(
                 # Not normalised: the labels of pods are their own business.
-                Requirement(one.key, Operator(one.operator) in _COMPLEMENTS, frozenset(one.values))
-                for one in wire.match_expressions
+                Requirement(
+                    term.key, Operator(term.operator) in _COMPLEMENTS, frozenset(term.values)
+                )
+                for term in wire.match_expressions
             ),
         )
     )
@@ -157,16 +157,18 @@ def node_term(wire: api.NodeSelectorTerm) -> NodeTerm:
             requirement(match_expression.key, match_expression.operator, match_expression.values)
             for match_expression in wire.match_expressions
         ),
-        fields=tuple(requirement(one.key, one.operator, one.values) for one in wire.match_fields),
+        fields=tuple(
+            requirement(field.key, field.operator, field.values) for field in wire.match_fields
+        ),
     )
 
 
-def node_labels(held: Mapping[str, str]) -> Mapping[str, str]:
+def node_labels(own: Mapping[str, str]) -> Mapping[str, str]:
     """A node's labels, those with an old spelling under the new one as well."""
     renewed = {
-        labels.normalize(key): value for key, value in held.items() if key != labels.normalize(key)
+        labels.normalize(key): value for key, value in own.items() if key != labels.normalize(key)
     }
-    return {**renewed, **held} if renewed else held
+    return {**renewed, **own} if renewed else own
 
 
 def resources(wire: api.ResourceList) -> dict[str, int]:
@@ -174,9 +176,9 @@ def resources(wire: api.ResourceList) -> dict[str, int]:
     return {name: quantity.amount(name, text) for name, text in wire.items()}
 
 
-def with_defaults(held: Mapping[str, int], defaults: Mapping[str, int]) -> dict[str, int]:
+def with_defaults(amounts: Mapping[str, int], defaults: Mapping[str, int]) -> dict[str, int]:
     """What is held, and what is not named there as the defaults say."""
-    return {**defaults, **held}
+    return {**defaults, **amounts}
 
 
 def span(text: str | None) -> timedelta | None:

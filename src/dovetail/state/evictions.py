@@ -27,7 +27,7 @@ class Tally:
     """Evictions by workload and hour. `heard` is called when there is one more."""
 
     def __init__(self) -> None:
-        self.heard: Callable[[], None] = _nothing
+        self.heard: Callable[[], None] = _ignore
         self._counts: dict[tuple[str, datetime], int] = {}
         self._counted: dict[str, None] = {}  # uids, the latest last
         self._in_order: tuple[EvictionCount, ...] | None = ()
@@ -66,11 +66,11 @@ class Tally:
         return self._in_order
 
 
-def _nothing() -> None:
+def _ignore() -> None:
     """Nobody listens."""
 
 
-def written(counts: Counts) -> str:
+def to_text(counts: Counts) -> str:
     """As text."""
     by_hour: dict[str, dict[str, int]] = {}
     for workload, hour in sorted(counts, key=lambda key: (key[1], key[0])):
@@ -91,12 +91,12 @@ def read(text: str) -> dict[tuple[str, datetime], int]:
     return result
 
 
-def fitting(counts: Counts, most_bytes: int = MOST_BYTES) -> Counts:
+def fit(counts: Counts, most_bytes: int = MOST_BYTES) -> Counts:
     """As much of it as can be kept. Where that is not all, what happened to a workload counts as if
     it all was in its latest hour; and if there are still too many, those that were evicted least
     are left out.
     """
-    if len(written(counts).encode()) <= most_bytes:
+    if len(to_text(counts).encode()) <= most_bytes:
         return counts
     latest: dict[str, datetime] = {}
     total: dict[str, int] = {}
@@ -106,6 +106,6 @@ def fitting(counts: Counts, most_bytes: int = MOST_BYTES) -> Counts:
     most_evicted = sorted(total, key=lambda workload: (-total[workload], workload))
     while True:
         kept = {(workload, latest[workload]): total[workload] for workload in most_evicted}
-        if len(written(kept).encode()) <= most_bytes:
+        if len(to_text(kept).encode()) <= most_bytes:
             return kept
         most_evicted = most_evicted[: len(most_evicted) * 9 // 10]

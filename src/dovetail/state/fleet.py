@@ -18,8 +18,8 @@ from dovetail.model.node import Node
 from dovetail.model.plan import Launch
 from dovetail.model.requirements import Requirement
 from dovetail.state.nodes import Joints, NodeReport, Ordered, TypesByPool, attach_limits
-from dovetail.state.nodes import observed as observed_node
-from dovetail.state.nodes import ordered as ordered_node
+from dovetail.state.nodes import node_of as observed_node
+from dovetail.state.nodes import ordered_of as ordered_node
 from dovetail.state.shelf import DEFAULT_NAMESPACE, Key, Shelf
 
 _T = TypeVar("_T", bound=api.Object)
@@ -53,12 +53,12 @@ class Fleet:
     def begin(self, launch: Launch, types: tuple[InstanceType, ...]) -> None:
         """A node is to come, unless its claim is there already."""
         if self.claims.get(_key(launch.name)) is None:
-            self._launches[launch.name] = to_come(launch, types)
+            self._launches[launch.name] = expected_node(launch, types)
             self._n_changes += 1
         if launch.reservation_id:
             self._reserved[launch.name] = launch.reservation_id
 
-    def launched(self, name: str, at: datetime) -> None:
+    def note_launch(self, name: str, at: datetime) -> None:
         """The API has the claim."""
         if name in self._launches:
             self._launched_at[name] = at
@@ -101,11 +101,7 @@ class Fleet:
             ordered = {**self._launches, **_by_name(self.claims)}
             self._nodes = self._joints.nodes(
                 NodeReport(
-                    _by_name(self.seen),
-                    ordered,
-                    _by_name(self.limits),
-                    types_by_pool,
-                    is_live=True,
+                    _by_name(self.seen), ordered, _by_name(self.limits), types_by_pool, is_live=True
                 )
             )
             self._made_of, self._types_by_pool = made_of, types_by_pool
@@ -119,7 +115,7 @@ class Fleet:
         return result
 
 
-def to_come(launch: Launch, types: tuple[InstanceType, ...]) -> Ordered:
+def expected_node(launch: Launch, types: tuple[InstanceType, ...]) -> Ordered:
     """The node that will come, as its claim will say: labels are certain where one value is left,
     and any of the named types may come.
     """

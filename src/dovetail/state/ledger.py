@@ -322,8 +322,8 @@ class Book:
             reserved_by_id=reserved,
             proposals=self._proposals,
             evictions=self.evictions.in_order(now),
-            disrupting=tuple(one for _, one in sorted(self._departures.items())),
-            setbacks=tuple(Setback(*one) for one in sorted(self._setbacks.items())),
+            disrupting=tuple(departure for _, departure in sorted(self._departures.items())),
+            setbacks=tuple(Setback(*setback) for setback in sorted(self._setbacks.items())),
             endings=tuple(ending for ending in endings if is_due(ending, now)),
             later_endings=tuple(ending for ending in endings if not is_due(ending, now)),
         )
@@ -364,18 +364,22 @@ class Book:
         node = self._nodes_by_name.get(promise.bound_to)
         return node is None or self._is_going(node, now)
 
-    def _current_promise(self, held: Promise, node: Node | None, now: datetime) -> Promise | None:
+    def _current_promise(
+        self, promise: Promise, node: Node | None, now: datetime
+    ) -> Promise | None:
         """A promise as it stands now: while its node starts it does not run out, and once the node
         has started it lasts the whole time again.
         """
-        if node is None or self._is_going(node, now) or not self._is_moving(held, now):
+        if node is None or self._is_going(node, now) or not self._is_moving(promise, now):
             return None
         is_starting = not node.is_initialized
-        until = held.until
-        if held.is_starting or is_starting:
+        until = promise.until
+        if promise.is_starting or is_starting:
             until = max(until, now + self._believed_for)
         if until <= now:
             return None
-        if (is_starting, until, node.name) == (held.is_starting, held.until, held.target):
-            return held
-        return msgspec.structs.replace(held, target=node.name, until=until, is_starting=is_starting)
+        if (is_starting, until, node.name) == (promise.is_starting, promise.until, promise.target):
+            return promise
+        return msgspec.structs.replace(
+            promise, target=node.name, until=until, is_starting=is_starting
+        )

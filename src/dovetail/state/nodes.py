@@ -91,24 +91,26 @@ class Joints:
             seen, [report.ordered[name] for name in sorted(report.ordered)]
         )
         if report.is_live:
-            seen = {name: one for name, one in seen.items() if name in claims or not _starts(one)}
-        held, self._held = self._held, {}
+            seen = {
+                name: node for name, node in seen.items() if name in claims or not _starts(node)
+            }
+        earlier, self._held = self._held, {}
         for claim in alone:
             self._join(
-                ("", claim.node.name), (None, claim, _NO_LIMITS, _types(claim, report)), held
+                ("", claim.node.name), (None, claim, _NO_LIMITS, _types(claim, report)), earlier
             )
         for name, node in seen.items():
             paired = claims.get(name)
             limits = report.attach_limits.get(name, _NO_LIMITS)
             types = _types(paired, report, node.node_pool) if paired else ()
             key = (name, paired.node.name if paired else "")
-            self._join(key, (node, paired, limits, types), held)
+            self._join(key, (node, paired, limits, types), earlier)
         return tuple(sorted((joint.node for joint in self._held.values()), key=_name))
 
     def _join(
-        self, key: tuple[str, str], parts: _Parts, held: Mapping[tuple[str, str], _Joint]
+        self, key: tuple[str, str], parts: _Parts, earlier_joints: Mapping[tuple[str, str], _Joint]
     ) -> None:
-        earlier = held.get(key)
+        earlier = earlier_joints.get(key)
         if earlier is None or not earlier.is_made_of(parts):
             self.n_made += 1
             made = _joined_node(*parts)
@@ -130,9 +132,9 @@ def nodes(
 ) -> tuple[Node, ...]:
     """Every node and every claim in flight, by name."""
     report = NodeReport(
-        seen={node.metadata.name: observed(node) for node in inventory.all(api.Node)},
-        ordered={claim.metadata.name: ordered(claim) for claim in inventory.all(api.NodeClaim)},
-        attach_limits={one.metadata.name: attach_limits(one) for one in inventory.all(api.CSINode)},
+        seen={node.metadata.name: node_of(node) for node in inventory.all(api.Node)},
+        ordered={claim.metadata.name: ordered_of(claim) for claim in inventory.all(api.NodeClaim)},
+        attach_limits={csi.metadata.name: attach_limits(csi) for csi in inventory.all(api.CSINode)},
         types_by_pool=types_by_pool,
         is_live=is_live,
     )
@@ -191,26 +193,30 @@ def _expected_node(node: Node, claim: Ordered, types: tuple[InstanceType, ...]) 
     return msgspec.structs.replace(
         node,
         capacity={name: max(item.capacity.get(name, 0) for item in possible) for name in names},
-        allocatable={name: min(one.allocatable.get(name, 0) for one in possible) for name in names},
+        allocatable={
+            name: min(kind.allocatable.get(name, 0) for kind in possible) for name in names
+        },
     )
 
 
-def observed(wire: api.Node) -> Node:
+def node_of(wire: api.Node) -> Node:
     """A node by its own word alone."""
     meta = wire.metadata
-    held = node_labels(meta.labels)
+    own_labels = node_labels(meta.labels)
     borne = taints(wire.spec.taints)
     others = tuple(taint for taint in borne if not is_discouraging(taint))
     return Node(
         name=meta.name,
-        labels=held,
+        labels=own_labels,
         annotations=meta.annotations,
         taints=others,
         capacity=resources(wire.status.capacity),
         allocatable=resources(wire.status.allocatable),
-        node_pool=held.get(labels.NODE_POOL, ""),
+        node_pool=own_labels.get(labels.NODE_POOL, ""),
         provider_id=wire.spec.provider_id,
-        is_ready=all(one.status == _TRUE for one in wire.status.conditions if one.type == "Ready"),
+        is_ready=all(
+            item.status == _TRUE for item in wire.status.conditions if item.type == "Ready"
+        ),
         is_unschedulable=wire.spec.unschedulable,
         is_discouraged=len(others) < len(borne),
         conditions=conditions(wire.status.conditions),
@@ -219,7 +225,7 @@ def observed(wire: api.Node) -> Node:
     )
 
 
-def ordered(claim: api.NodeClaim) -> Ordered:
+def ordered_of(claim: api.NodeClaim) -> Ordered:
     """A claim by its own word alone."""
     node = _in_flight(claim)
     # Once it says what it will have, nobody need guess from its types, which may be hundreds.
@@ -257,16 +263,16 @@ def _with_claim(seen: Node, ordered: Node) -> Node:
 def _in_flight(claim: api.NodeClaim) -> Node:
     """A claim whose node has yet to appear, as that node."""
     meta, status = claim.metadata, claim.status
-    held = _claim_labels(claim)
+    own_labels = _claim_labels(claim)
     return Node(
         name=meta.name,
-        labels=held,
+        labels=own_labels,
         annotations=meta.annotations,
         taints=(*taints(claim.spec.taints), *taints(claim.spec.startup_taints)),
         startup_taints=taints(claim.spec.startup_taints),
         capacity=resources(status.capacity),
         allocatable=resources(status.allocatable),
-        node_pool=held.get(labels.NODE_POOL, ""),
+        node_pool=own_labels.get(labels.NODE_POOL, ""),
         node_claim=meta.name,
         provider_id=status.provider_id,
         is_registered=False,
@@ -298,7 +304,7 @@ def claim_requirements(claim: api.NodeClaim) -> Requirements:
 
 def _claim_labels(claim: api.NodeClaim) -> dict[str, str]:
     """Labels that are certain: those of the claim, and requirements that leave one value."""
-    certain = claim_requirements(claim).settled()
+    certain = claim_requirements(claim).single_values()
     pools = [owner.name for owner in claim.metadata.owner_references if owner.kind == "NodePool"]
     owned = {labels.NODE_POOL: pools[0]} if pools else {}
     return {**owned, **certain, **node_labels(claim.metadata.labels)}
@@ -312,8 +318,8 @@ def _has_come(seen: Node, ordered: Node, label: str, condition: str) -> bool:
 
 def _united_taints(ours: Iterable[Taint], theirs: Iterable[Taint]) -> tuple[Taint, ...]:
     """Both; key and effect tell taints apart, the later word counts."""
-    found = {(taint.key, taint.effect): taint for taint in (*ours, *theirs)}
-    return tuple(found.values())
+    by_key = {(taint.key, taint.effect): taint for taint in (*ours, *theirs)}
+    return tuple(by_key.values())
 
 
 def _with_expected(

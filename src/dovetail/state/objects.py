@@ -31,12 +31,12 @@ V = TypeVar("V")
 def claim_object(wire: api.NodeClaim) -> ClaimObject:
     """A NodeClaim. Raises InputError for what no API server that knows the kind would store."""
     meta, spec, status = wire.metadata, wire.spec, wire.status
-    with _naming(wire, "NodeClaim"):
+    with _name_errors(wire, "NodeClaim"):
         return ClaimObject(
             name=meta.name,
             uid=meta.uid,
             node_pool=meta.labels.get(labels.NODE_POOL, ""),
-            node_pool_uid=next((one.uid for one in meta.owner_references if one.kind == _POOL), ""),
+            node_pool_uid=next((ref.uid for ref in meta.owner_references if ref.kind == _POOL), ""),
             generation=meta.generation or 1,
             labels=meta.labels,
             annotations=meta.annotations,
@@ -66,7 +66,7 @@ def claim_object(wire: api.NodeClaim) -> ClaimObject:
 def node_object(wire: api.Node) -> NodeObject:
     """A Node. Raises InputError for what no API server would store."""
     meta, spec, status = wire.metadata, wire.spec, wire.status
-    with _naming(wire, "Node"):
+    with _name_errors(wire, "Node"):
         return NodeObject(
             name=meta.name,
             uid=meta.uid,
@@ -87,7 +87,7 @@ def node_object(wire: api.Node) -> NodeObject:
 def pool_view(wire: api.NodePool) -> PoolView:
     """A NodePool with its status; a spec that makes no sense is told in `pool.problems`."""
     meta, status = wire.metadata, wire.status
-    with _naming(wire, _POOL):
+    with _name_errors(wire, _POOL):
         return PoolView(
             pool=node_pool(wire),
             generation=meta.generation or 1,
@@ -102,11 +102,13 @@ def pool_view(wire: api.NodePool) -> PoolView:
 
 def node_class_state(wire: api.Object) -> NodeClassState:
     """What a pool reads of its node class, whatever its kind."""
-    said = wire.status.conditions if isinstance(wire, api.NodeClass) else ()
+    stated = wire.status.conditions if isinstance(wire, api.NodeClass) else ()
     return NodeClassState(
         generation=wire.metadata.generation or 1,
         is_deleting=wire.metadata.deletion_timestamp is not None,
-        ready=next((condition for condition in conditions(said) if condition.type == _READY), None),
+        ready=next(
+            (condition for condition in conditions(stated) if condition.type == _READY), None
+        ),
     )
 
 
@@ -149,7 +151,7 @@ def conditions(wire: Iterable[api.Condition]) -> tuple[Condition, ...]:
 
 
 @contextmanager
-def _naming(wire: api.Object, kind: str) -> Iterator[None]:
+def _name_errors(wire: api.Object, kind: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
@@ -191,7 +193,9 @@ def _node_pool(wire: api.NodePool) -> NodePool:
         termination_grace_period=span(template.spec.termination_grace_period),
         disruption=_disruption(spec.disruption, wire.metadata.annotations),
         replicas=spec.replicas,
-        is_ready=all(one.status == "True" for one in wire.status.conditions if one.type == "Ready"),
+        is_ready=all(
+            item.status == "True" for item in wire.status.conditions if item.type == "Ready"
+        ),
         is_deleting=wire.metadata.deletion_timestamp is not None,
         uid=wire.metadata.uid,
         node_price_nanousd=_read(wire.metadata.annotations, labels.NODE_PRICE, knobs.node_price),
@@ -212,11 +216,11 @@ def _blank_fields(wire: api.NodePool) -> tuple[str, ...]:
     return tuple(
         name
         for name, value in given.items()
-        if not value and not any(value is one for one in absent)
+        if not value and not any(value is blank for blank in absent)
     )
 
 
-def _disruption(wire: api.karpenter.Disruption, said: Mapping[str, str]) -> Disruption:
+def _disruption(wire: api.karpenter.Disruption, annotations: Mapping[str, str]) -> Disruption:
     """Raises ValueError for an annotation that makes no sense."""
     return Disruption(
         consolidate_after=span(wire.consolidate_after),
@@ -230,17 +234,17 @@ def _disruption(wire: api.karpenter.Disruption, said: Mapping[str, str]) -> Disr
             )
             for budget in wire.budgets
         ),
-        least_saving_nanousd=_read(said, labels.LEAST_SAVING, knobs.least_saving),
-        most_evictions=_read(said, labels.MOST_EVICTIONS, knobs.most_evictions),
-        eviction_cost=_read(said, labels.EVICTION_COST, knobs.eviction_cost),
+        least_saving_nanousd=_read(annotations, labels.LEAST_SAVING, knobs.least_saving),
+        most_evictions=_read(annotations, labels.MOST_EVICTIONS, knobs.most_evictions),
+        eviction_cost=_read(annotations, labels.EVICTION_COST, knobs.eviction_cost),
     )
 
 
-def _read(said: Mapping[str, str], key: str, read: Callable[[str], V]) -> V | None:
-    if key not in said:
+def _read(annotations: Mapping[str, str], key: str, read: Callable[[str], V]) -> V | None:
+    if key not in annotations:
         return None
     try:
-        return read(said[key])
+        return read(annotations[key])
     except ValueError as error:
         msg = f"metadata.annotations.{key}: {error}"
         raise ValueError(msg) from None

@@ -16,11 +16,7 @@ from dovetail.state.conversions import instant
 from dovetail.state.shelf import namespace_of
 from dovetail.state.specs import Templates
 
-READ_ANNOTATIONS: Final = (
-    labels.DO_NOT_DISRUPT,
-    labels.MOST_EVICTIONS,
-    labels.DELETION_COST,
-)
+READ_ANNOTATIONS: Final = (labels.DO_NOT_DISRUPT, labels.MOST_EVICTIONS, labels.DELETION_COST)
 _NODE_NAME_FIELD: Final = labels.NODE_NAME_FIELD.encode()
 _WAITS: Final = frozenset({"Unschedulable", "SchedulingGated"})
 _OWNED_BY_PLACE: Final = frozenset({"DaemonSet", "Node"})
@@ -34,7 +30,7 @@ def listed_pod(wire: api.Pod, templates: Templates) -> Pod:
     namespace = sys.intern(namespace_of(wire))
     asked = _settled_spec(wire)
     spec, problems = (
-        templates.admitted(asked, status) if meta.uid else templates.made(asked, namespace)
+        templates.admit(asked, status) if meta.uid else templates.make(asked, namespace)
     )
     node_name = sys.intern(wire.spec.node_name)
     chosen = _owner_reference(meta.owner_references)
@@ -99,7 +95,7 @@ def mould(
         annotations=template.metadata.annotations,
         volumes=template.spec.volumes,
         owner=Owner(kind, meta.name, meta.uid, workload.api_version) if kind else None,
-        judged=templates.made(template.spec, namespace),
+        judged=templates.make(template.spec, namespace),
         workload=meta,
     )
 
@@ -121,17 +117,17 @@ def _owner_reference(references: Sequence[api.OwnerReference]) -> api.OwnerRefer
     """Who is behind a pod: what ties it to its place, else its controller, else the first named."""
     if not references:
         return None
-    return min(references, key=lambda one: (one.kind not in _OWNED_BY_PLACE, not one.controller))
+    return min(references, key=lambda ref: (ref.kind not in _OWNED_BY_PLACE, not ref.controller))
 
 
-def _read_annotations(held: Mapping[str, str]) -> Mapping[str, str]:
+def _read_annotations(notes: Mapping[str, str]) -> Mapping[str, str]:
     """Those that decisions read; the others may be long, and different for every pod. What we have
     said ourselves is not read: it follows from decisions.
     """
-    if not held:
-        return held
-    read = {key: held[key] for key in READ_ANNOTATIONS if key in held}
-    if labels.YIELDS in held and held[labels.YIELDS] == held.get(labels.DELETION_COST):
+    if not notes:
+        return notes
+    read = {key: notes[key] for key in READ_ANNOTATIONS if key in notes}
+    if labels.YIELDS in notes and notes[labels.YIELDS] == notes.get(labels.DELETION_COST):
         read.pop(labels.DELETION_COST)
     return read
 

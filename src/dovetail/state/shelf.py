@@ -73,21 +73,21 @@ class Shelf(Generic[T, V]):
             msg = f"expected {self.wire_type.__name__}, not {type(wire).__name__}"
             raise TypeError(msg)
         key, version = key_of(wire), wire.metadata.resource_version
-        held = self._held.get(key)
-        if held is not None and version and held[0] == version:
+        entry = self._held.get(key)
+        if entry is not None and version and entry[0] == version:
             return False
         self.n_converted += 1
-        noun = self._converted(key, wire)
+        noun = self._try_convert(key, wire)
         if noun is None:
             return self._forget(key)
-        if held is not None and held[1] == noun:
-            self._held[key] = (version, held[1])
+        if entry is not None and entry[1] == noun:
+            self._held[key] = (version, entry[1])
             return False
         self._held[key] = (version, noun)
         self._touch(key)
         return True
 
-    def _converted(self, key: Key, wire: T) -> V | None:
+    def _try_convert(self, key: Key, wire: T) -> V | None:
         self.problems.pop(key, None)
         try:
             return self._convert(wire)
@@ -122,8 +122,8 @@ class Shelf(Generic[T, V]):
 
     def get(self, key: Key) -> V | None:
         """One noun, if it is there."""
-        held = self._held.get(key)
-        return None if held is None else held[1]
+        entry = self._held.get(key)
+        return None if entry is None else entry[1]
 
     def keys(self) -> frozenset[Key]:
         """All that are there."""
@@ -156,12 +156,12 @@ class Shelf(Generic[T, V]):
     def _set_right(self, key: Key) -> None:
         at = bisect_left(self._keys, key)
         was_there = self._was_there(at, key)
-        held = self._held.get(key)
-        if held is None:
+        entry = self._held.get(key)
+        if entry is None:
             del self._keys[at : at + was_there], self._nouns[at : at + was_there]
         else:
             self._keys[at : at + was_there] = [key]
-            self._nouns[at : at + was_there] = [held[1]]
+            self._nouns[at : at + was_there] = [entry[1]]
 
 
 class Derived(Generic[V]):
@@ -190,9 +190,9 @@ def key_of(wire: api.Object) -> Key:
     return namespace_of(wire), wire.metadata.name
 
 
-def namespace_of(found: api.Object) -> str:
+def namespace_of(item: api.Object) -> str:
     """The namespace an object is in; manifests may leave it out."""
-    return found.metadata.namespace or DEFAULT_NAMESPACE
+    return item.metadata.namespace or DEFAULT_NAMESPACE
 
 
 class Inventory:
@@ -202,8 +202,8 @@ class Inventory:
         self._by_type: dict[type[api.Object], list[api.Object]] = {}
         for item in objects:
             self._by_type.setdefault(type(item), []).append(item)
-        for held in self._by_type.values():
-            held.sort(key=lambda one: (namespace_of(one), one.metadata.name))
+        for items in self._by_type.values():
+            items.sort(key=lambda item: (namespace_of(item), item.metadata.name))
 
     def all(self, wanted: type[ObjectT]) -> tuple[ObjectT, ...]:
         """All objects of this type, by namespace and name."""

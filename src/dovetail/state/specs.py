@@ -38,10 +38,7 @@ _HUGE_PAGES: Final = "hugepages-"
 
 Allocated = Mapping[str, Mapping[str, int]]  # what running containers were given, by name
 NOT_ALLOCATED: Final[Allocated] = {}
-_BUILT_IN: Final = {
-    "system-cluster-critical": 2_000_000_000,
-    "system-node-critical": 2_000_001_000,
-}
+_BUILT_IN: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 _NOTHING: Final[Mapping[str, str]] = {}
 
 
@@ -70,12 +67,12 @@ class Templates:
         """How many distinct parts of pods are remembered."""
         return len(self._held) + self.shared.n_held
 
-    def admitted(self, spec: api.PodSpec, status: api.core.PodStatus) -> Judged:
+    def admit(self, spec: api.PodSpec, status: api.core.PodStatus) -> Judged:
         """The spec of a pod that an API server has already filled in."""
         given = allocated_bytes(status)
         return self._judge((_content(spec), "", given), spec, status)
 
-    def made(self, spec: api.PodSpec, namespace: str) -> Judged:
+    def make(self, spec: api.PodSpec, namespace: str) -> Judged:
         """The spec of a pod yet to be made, with its namespace's defaults filled in."""
         own = namespace if namespace in self._defaults else ""
         return self._judge((_content(spec), own, b""), spec, _NO_STATUS)
@@ -93,14 +90,14 @@ class Templates:
         """
         self.shared = earlier.shared
         changed: dict[int, Judged] = {}
-        for key, held in earlier._held.items():
+        for key, entry in earlier._held.items():
             if key[1]:
                 continue
             fresh = self._judge(key, api.decode(api.PodSpec, key[0]), _status(key[2]))
-            if fresh == held:
-                self._held[key] = held
+            if fresh == entry:
+                self._held[key] = entry
             else:
-                changed[id(held[0])] = fresh
+                changed[id(entry[0])] = fresh
         return changed
 
     def sweep(self, specs: Iterable[PodSpec]) -> None:
@@ -111,12 +108,12 @@ class Templates:
     def _convert(self, spec: api.PodSpec, defaults: Defaults, status: api.core.PodStatus) -> Judged:
         self.n_converted += 1
         try:
-            return self._converted(spec, defaults, status)
+            return self._convert_spec(spec, defaults, status)
         except (ValueError, api.DecodeError) as error:
             # The border checks files; what comes from elsewhere must not stop the rest.
             return PodSpec(requests={"pods": 1}), (Problem(Reason.INVALID_POD, str(error)),)
 
-    def _converted(
+    def _convert_spec(
         self, spec: api.PodSpec, defaults: Defaults, status: api.core.PodStatus
     ) -> Judged:
         parts = spec.parts()
@@ -207,7 +204,7 @@ def namespace_defaults(limit_ranges: Sequence[api.LimitRange]) -> Defaults:
     """All LimitRanges of one namespace as one; the first by name that says something counts."""
     requests: dict[str, int] = {}
     limits: dict[str, int] = {}
-    for limit_range in sorted(limit_ranges, key=lambda one: one.metadata.name):
+    for limit_range in sorted(limit_ranges, key=lambda limits: limits.metadata.name):
         for item in limit_range.spec.limits:
             if item.type == _CONTAINER:
                 default = with_defaults(resources(item.default), resources(item.max))
@@ -282,7 +279,7 @@ class Priorities:
         self._default = 0
         self._default_name = ""
         # Of several defaults the lowest counts, as in Kubernetes; then the name decides.
-        for class_ in sorted(classes, key=lambda one: (-one.value, one.metadata.name)):
+        for class_ in sorted(classes, key=lambda item: (-item.value, item.metadata.name)):
             self._value_by_name[class_.metadata.name] = class_.value
             if class_.global_default:
                 self._default, self._default_name = class_.value, class_.metadata.name
@@ -296,11 +293,11 @@ class Priorities:
             return self._default, self._default_name, ()
         value = self._value_by_name.get(name)
         if value is None:
-            return 0, name, (_missing(name),)
+            return 0, name, (_missing_class(name),)
         return value, name, ()
 
 
-def _missing(name: str) -> Problem:
+def _missing_class(name: str) -> Problem:
     return Problem(
         Reason.PRIORITY_CLASS_NOT_FOUND,
         f"PriorityClass {name} does not exist",
@@ -315,9 +312,9 @@ class SharedSpecs:
         self._labels: dict[bytes, Mapping[str, str]] = {}
         self._owners: dict[api.OwnerReference, Owner] = {}
 
-    def labels(self, held: Mapping[str, str]) -> Mapping[str, str]:
+    def labels(self, own: Mapping[str, str]) -> Mapping[str, str]:
         """The same labels, and the same object for all who have them."""
-        return self._labels.setdefault(msgspec.json.encode(held), held) if held else _NOTHING
+        return self._labels.setdefault(msgspec.json.encode(own), own) if own else _NOTHING
 
     def owner(self, reference: api.OwnerReference) -> Owner:
         """The same owner for all who have it."""

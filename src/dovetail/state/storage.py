@@ -61,7 +61,7 @@ def default_of(classes: Iterable[api.StorageClass]) -> str | None:
     defaults = [class_ for class_ in classes if storage_class(class_).is_default]
     if not defaults:
         return None
-    newest = min(defaults, key=lambda one: (-_age_key(one), one.metadata.name))
+    newest = min(defaults, key=lambda item: (-_age_key(item), item.metadata.name))
     return newest.metadata.name
 
 
@@ -111,12 +111,12 @@ def _without_hosts(term: NodeTerm) -> NodeTerm:
     return NodeTerm(kept)
 
 
-def _zone_labels(held: Mapping[str, str]) -> Iterator[Requirement]:
+def _zone_labels(own: Mapping[str, str]) -> Iterator[Requirement]:
     """Zone and region labels bind a volume too; several zones are written with two underscores."""
-    found = {labels.normalize(key): value for key, value in held.items()}
+    by_key = {labels.normalize(key): value for key, value in own.items()}
     for key in (labels.REGION, labels.ZONE):
-        if key in found:
-            yield Requirement(key, False, frozenset(found[key].split(_ZONE_SEPARATOR)))
+        if key in by_key:
+            yield Requirement(key, False, frozenset(by_key[key].split(_ZONE_SEPARATOR)))
 
 
 def listed_claim(wire: api.PersistentVolumeClaim) -> VolumeClaim:

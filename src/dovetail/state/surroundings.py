@@ -74,11 +74,11 @@ class Surroundings:
 
     def _volume_claims(self) -> Mapping[str, VolumeClaim]:
         default = default_of(self._storage_classes.all())
-        found = {
+        by_name = {
             f"{volume_claim.namespace}/{volume_claim.name}": with_class(volume_claim, default)
             for volume_claim in self._claims.all()
         }
-        return dict(sorted(found.items()))
+        return dict(sorted(by_name.items()))
 
     def daemon_sets(self) -> tuple[DaemonSet, ...]:
         """Every DaemonSet that stays."""
@@ -127,7 +127,7 @@ class Surroundings:
 
     def keepers(self) -> tuple[Keeper, ...]:
         """All shelves."""
-        return tuple(keeper for held in self._keepers.values() for keeper in held)
+        return tuple(keeper for many in self._keepers.values() for keeper in many)
 
     def _touches(self, keeper: Keeper) -> Touched:
         if keeper is self._budgets:
@@ -182,7 +182,7 @@ class _Material:
     def __init__(self, classes: _Classes) -> None:
         self._daemons: Shelf[api.DaemonSet, bytes] = Shelf(api.DaemonSet, _workload_bytes)
         self._buffers: Shelf[api.CapacityBuffer, api.CapacityBuffer]
-        self._buffers = Shelf(api.CapacityBuffer, _unsaid)
+        self._buffers = Shelf(api.CapacityBuffer, _without_status)
         self._deployments: Shelf[api.Deployment, bytes] = Shelf(api.Deployment, _workload_bytes)
         self._stateful_sets: Shelf[api.StatefulSet, bytes] = Shelf(api.StatefulSet, _workload_bytes)
         self._replica_sets: Shelf[api.ReplicaSet, bytes] = Shelf(api.ReplicaSet, _workload_bytes)
@@ -217,9 +217,12 @@ class _Material:
 
     def buffer_pods(self, templates: Templates) -> tuple[Pod, ...]:
         """The virtual pods of every buffer; the very same as long as no buffer has changed."""
-        held = self.buffers(templates)
-        if held is not self._pods_of:
-            self._pods_of, self._pods = held, tuple(pod for buffer in held for pod in buffer.pods)
+        buffers = self.buffers(templates)
+        if buffers is not self._pods_of:
+            self._pods_of, self._pods = (
+                buffers,
+                tuple(pod for buffer in buffers for pod in buffer.pods),
+            )
             self._pods_by_key = {pod.key: pod for pod in self._pods}
         return self._pods
 
@@ -257,7 +260,7 @@ def _bare(wire: T) -> T:
     return msgspec.structs.replace(wire, metadata=meta)
 
 
-def _unsaid(wire: api.CapacityBuffer) -> api.CapacityBuffer:
+def _without_status(wire: api.CapacityBuffer) -> api.CapacityBuffer:
     """The buffer without what we say of it ourselves."""
     return msgspec.structs.replace(_bare(wire), status=api.autoscaling.CapacityBufferStatus())
 

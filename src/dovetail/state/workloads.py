@@ -86,7 +86,7 @@ def _replicas(stated: int | None) -> int:
 def _deployments(inventory: Inventory) -> Iterator[Workload]:
     sets = inventory.by_namespace(api.ReplicaSet)
     for item in inventory.all(api.Deployment):
-        own = [held for held in sets.get(namespace_of(item), ()) if _is_owned(held, item)]
+        own = [own_set for own_set in sets.get(namespace_of(item), ()) if _is_owned(own_set, item)]
         template = item.spec.template
         if own:  # the newest generation, whose template carries the hash that pods are told by
             template = max(own, key=_generation).spec.template
@@ -101,8 +101,8 @@ def _generation(wire: api.ReplicaSet) -> tuple[int, str]:
 def _replica_sets(inventory: Inventory) -> Iterator[Workload]:
     deployments = inventory.by_namespace(api.Deployment)
     for item in inventory.all(api.ReplicaSet):
-        held = deployments.get(namespace_of(item), ())
-        if not any(_is_owned(item, deployment) for deployment in held):
+        owners = deployments.get(namespace_of(item), ())
+        if not any(_is_owned(item, deployment) for deployment in owners):
             yield Workload("ReplicaSet", item, item.spec.template, _replicas(item.spec.replicas))
 
 
@@ -179,7 +179,7 @@ def made_pods(
     for workload in workloads(inventory):
         if workload.object.metadata.deletion_timestamp is not None:
             continue
-        ordinals = _missing(workload, listed)
+        ordinals = _missing_ordinals(workload, listed)
         shape = mould(workload.template, workload.object, templates, kind=workload.kind)
         for ordinal in ordinals:
             name = f"{workload.object.metadata.name}-{ordinal}"
@@ -187,7 +187,7 @@ def made_pods(
             yield shape.cast(name, _stateful_claims(workload, name, shape.namespace, claims))
 
 
-def _missing(workload: Workload, listed: Listed) -> list[int]:
+def _missing_ordinals(workload: Workload, listed: Listed) -> list[int]:
     """The ordinals of pods that are yet to be made; their names are still free."""
     meta = workload.object.metadata
     namespace = namespace_of(workload.object)
@@ -239,7 +239,7 @@ def daemon_set(wire: api.DaemonSet, templates: Templates) -> DaemonSet:
     """One DaemonSet."""
     template = wire.spec.template
     namespace = namespace_of(wire)
-    spec, _ = templates.made(template.spec, namespace)
+    spec, _ = templates.make(template.spec, namespace)
     more = _DAEMON_TOLERATIONS
     if template.spec.host_network:
         more = (*more, _HOST_NETWORK_TOLERATION)
@@ -259,19 +259,19 @@ Selection = tuple[tuple[str, ...], LabelSelector]  # the keys of a controller, a
 
 def owner_selectors(inventory: Inventory) -> dict[str, LabelSelector]:
     """The pod selector of every controller that default spread constraints are deduced from."""
-    found: tuple[Selecting, ...] = (
+    selecting: tuple[Selecting, ...] = (
         *inventory.all(api.Deployment),
         *inventory.all(api.ReplicaSet),
         *inventory.all(api.StatefulSet),
         *inventory.all(api.ReplicationController),
     )
-    return selectors_by_key(selection(item) for item in found)
+    return selectors_by_key(selection(item) for item in selecting)
 
 
 def selectors_by_key(selections: Iterable[Selection]) -> dict[str, LabelSelector]:
     """All of them by key."""
-    found = {key: selector for keys, selector in selections for key in keys}
-    return dict(sorted(found.items()))
+    by_key = {key: selector for keys, selector in selections for key in keys}
+    return dict(sorted(by_key.items()))
 
 
 def selection(wire: Selecting) -> Selection:

@@ -29,7 +29,7 @@ from dovetail.testing.pods import GivenPod
 _Written = TypeVar("_Written", GivenPod, GivenNode, GivenPool, GivenType)
 
 
-def _written(words: dict[str, object], kind: type[_Written]) -> _Written:
+def _parse(words: dict[str, object], kind: type[_Written]) -> _Written:
     try:
         return msgspec.convert(words, kind)
     except msgspec.ValidationError as error:
@@ -39,29 +39,29 @@ def _written(words: dict[str, object], kind: type[_Written]) -> _Written:
 
 def pod(name: str = "pod", **words: object) -> Pod:
     """One pod, waiting unless `node` says where it runs."""
-    return _written({"name": name, **words, "replicas": None}, GivenPod).pods()[0]
+    return _parse({"name": name, **words, "replicas": None}, GivenPod).pods()[0]
 
 
 def deployment(n_pods: int, name: str = "web", **words: object) -> tuple[Pod, ...]:
     """So many pods of one template."""
-    return _written({"name": name, **words, "replicas": n_pods}, GivenPod).pods()
+    return _parse({"name": name, **words, "replicas": n_pods}, GivenPod).pods()
 
 
 def instance_type(name: str = "small", **words: object) -> InstanceType:
     """An instance type: 2 cpu and 8Gi for a tenth of a dollar, unless told otherwise."""
     has_price = words.keys() & {"price", "spot", "offerings"}
-    return _written(words if has_price else {"price": 0.1, **words}, GivenType).instance_type(name)
+    return _parse(words if has_price else {"price": 0.1, **words}, GivenType).instance_type(name)
 
 
 def node_pool(name: str = "default", **words: object) -> NodePool:
     """A node pool without any restriction, unless told otherwise."""
-    return _written(words, GivenPool).node_pool(name)
+    return _parse(words, GivenPool).node_pool(name)
 
 
 def node(name: str = "node", *, types: Iterable[InstanceType] = (), **words: object) -> Node:
     """A running node of 4 cpu and 16Gi, or of its type's size where `types` holds its type."""
     by_name = {item.name: item for item in types}
-    return _written({"name": name, **words}, GivenNode).node(by_name)
+    return _parse({"name": name, **words}, GivenNode).node(by_name)
 
 
 def snapshot(
@@ -78,11 +78,11 @@ def snapshot(
         if types is None
         else tuple(types)
     )
-    held = tuple(pods)
+    all_pods = tuple(pods)
     return Snapshot(
-        pods=held,
+        pods=all_pods,
         nodes=tuple(nodes),
         node_pools=pools,
         instance_types={pool.name: offered for pool in pools},
-        namespaces={namespace: {} for namespace in sorted({item.namespace for item in held})},
+        namespaces={namespace: {} for namespace in sorted({item.namespace for item in all_pods})},
     )

@@ -192,7 +192,9 @@ async def a_list_shows_what_get_shows_and_nothing_else(cloud: CloudUnderTest) ->
     for _ in range(2):
         for provider in (cloud.provider, cloud.restarted()):
             listed = await provider.list()
-            assert [item.provider_id for item in listed] == sorted(one.provider_id for one in made)
+            assert [item.provider_id for item in listed] == sorted(
+                instance.provider_id for instance in made
+            )
             assert [await provider.get(instance.provider_id) for instance in listed] == [*listed]
             assert {identity(instance) for instance in listed} == {identity(item) for item in made}
         await cloud.settle()

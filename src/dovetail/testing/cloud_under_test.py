@@ -55,12 +55,7 @@ class CloudUnderTest(Protocol):
 
 def identity(instance: Instance) -> tuple[str, str, str, SoldOut]:
     """What may not change in an instance's life."""
-    return (
-        instance.provider_id,
-        instance.node_claim,
-        instance.node_claim_uid,
-        taken(instance),
-    )
+    return (instance.provider_id, instance.node_claim, instance.node_claim_uid, taken(instance))
 
 
 def taken(instance: Instance) -> SoldOut:

@@ -75,7 +75,7 @@ def disruption_differences(wanted: Sequence[WantDisruption], plan: Plan) -> Iter
         want_disruption.fits(other) for want_disruption, other in zip(wanted, got, strict=True)
     )
     if not fits:
-        shown = [_shown(disruption) for disruption in got]
+        shown = [_text_of(disruption) for disruption in got]
         yield f"wanted {msgspec.json.encode(wanted).decode()} to go, got {'; '.join(shown) or None}"
 
 
@@ -115,7 +115,7 @@ def _short(pod: str) -> str:
     return pod.removeprefix("default/")
 
 
-def _shown(disruption: Disrupt) -> str:
+def _text_of(disruption: Disrupt) -> str:
     places = "; ".join(f"{place.node}: {', '.join(place.pods)}" for place in disruption.places)
     instead = ", ".join(
         f"{new.instance_type} {new.capacity_type} ({len(new.instance_types)} types)"

@@ -209,7 +209,10 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 for name, given in sorted(self.storage_classes.items())
             },
             namespaces=self._namespaces(),
-            services=tuple(Service(one.name, one.namespace, one.selector) for one in self.services),
+            services=tuple(
+                Service(service.name, service.namespace, service.selector)
+                for service in self.services
+            ),
             owner_selectors={
                 owner: shorthand.selector(written)
                 for owner, written in sorted(self.owner_selectors.items())

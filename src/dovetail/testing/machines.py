@@ -107,7 +107,7 @@ class GivenType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for key, value in self.labels.items():
             values[shorthand.key(key)] = [value] if isinstance(value, str) else value
         return Requirements(
-            Requirement(key, False, frozenset(held)) for key, held in values.items()
+            Requirement(key, False, frozenset(choices)) for key, choices in values.items()
         )
 
 
@@ -167,10 +167,10 @@ class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def _disruption(self) -> Disruption:
-        said = disruption(self.consolidate_after, self.consolidation_policy, self.budgets)
+        rules = disruption(self.consolidate_after, self.consolidation_policy, self.budgets)
         least = None if self.least_saving is None else money.nanousd(self.least_saving)
         return msgspec.structs.replace(
-            said,
+            rules,
             least_saving_nanousd=least,
             most_evictions=self.most_evictions,
             eviction_cost=None
@@ -264,7 +264,7 @@ class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             yield Condition("Drifted", "True", changed_at=self.drifted_at)
 
     def _labels(self, known: InstanceType | None) -> dict[str, str]:
-        fixed = {} if known is None else known.requirements.settled()
+        fixed = {} if known is None else known.requirements.single_values()
         own = {
             labels.ARCH: "amd64",
             labels.OS: "linux",

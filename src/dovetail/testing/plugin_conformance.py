@@ -47,7 +47,7 @@ def a_node_class_without_a_spec_is_judged_and_never_fails(plugin: Plugin) -> Non
             "metadata": {"name": "default"},
         }
         judged = api.problems(api.read(kind, tree), (plugin.extension,))
-        assert all(isinstance(one, api.FieldProblem) for one in judged)
+        assert all(isinstance(problem, api.FieldProblem) for problem in judged)
 
 
 def its_label_keys_are_its_own_and_may_be_required(plugin: Plugin) -> None:
@@ -67,9 +67,9 @@ def its_catalogues_state_every_label_that_it_fixes(plugin: Plugin) -> None:
     for catalogue in plugin.catalogues:
         types = catalogue.instance_types()
         assert types, catalogue.name
-        for one in types:
-            missing = set(plugin.label_keys) - one.requirements.keys()
-            assert not missing, f"{one.name}: {sorted(missing)}"
+        for instance_type in types:
+            missing = set(plugin.label_keys) - instance_type.requirements.keys()
+            assert not missing, f"{instance_type.name}: {sorted(missing)}"
 
 
 def its_flags_set_its_settings(plugin: Plugin) -> None:
@@ -77,7 +77,7 @@ def its_flags_set_its_settings(plugin: Plugin) -> None:
     can be read back.
     """
     table = plugin.settings
-    fields = {one.name for one in msgspec.structs.fields(table.defaults)}
+    fields = {field.name for field in msgspec.structs.fields(table.defaults)}
     assert {flag.field for flag in table.flags} <= fields
     names = [flag.name for flag in table.flags]
     assert len(set(names)) == len(names)
@@ -101,7 +101,7 @@ def its_older_kinds_become_its_node_class(plugin: Plugin) -> None:
                 "metadata": {"name": "default"},
             }
             draft = kind.convert(tree, ConversionOptions(is_for_reading=True))
-            assert draft.tree["kind"] == older.kind or any(one.is_error for one in draft.notices)
+            assert draft.tree["kind"] == older.kind or any(item.is_error for item in draft.notices)
             assert draft.tree["apiVersion"] != tree["apiVersion"]
     for requirement in older.default_requirements(frozenset()):
         assert requirement.keys() >= {"key", "operator"}

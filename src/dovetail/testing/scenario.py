@@ -21,7 +21,7 @@ import yaml
 from dovetail import api
 from dovetail.cloud.catalogues import OfflineCatalogues
 from dovetail.cloud.registry import extensions
-from dovetail.decide.disrupt.why import staying
+from dovetail.decide.disrupt.why import staying_nodes
 from dovetail.decide.endings import with_due_endings
 from dovetail.errors import InputError
 from dovetail.kube.manifests import from_trees
@@ -95,9 +95,9 @@ class Scenario(msgspec.Struct, frozen=True):
 
     def differences(self, plan: Plan) -> list[str]:
         """Every way in which the plan is not what was wanted; empty if it is."""
-        found = self.want.differences(self.snapshot, plan)
-        told = staying(self.snapshot, plan, self.now)
-        return [*found, *staying_differences(self.want.stays, told)]
+        differences = self.want.differences(self.snapshot, plan)
+        told = staying_nodes(self.snapshot, plan, self.now)
+        return [*differences, *staying_differences(self.want.stays, told)]
 
 
 def is_scenario(tree: object) -> bool:

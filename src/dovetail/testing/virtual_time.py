@@ -113,17 +113,17 @@ class VirtualTime:
     async def advance(self, span: timedelta = timedelta(0)) -> None:
         """Let so much time pass; with nothing given, only let others do what they can now."""
         until = self._now + span
-        await self._turn()
+        await self._run_ready()
         while self._sleepers and self._sleepers[0][0] <= until:
             wakes_at, _, waking = heapq.heappop(self._sleepers)
             if waking.done():  # whoever slept was woken otherwise
                 continue
             self._now = max(self._now, wakes_at)
             waking.set_result(None)
-            await self._turn()
+            await self._run_ready()
         self._now = until
 
-    async def _turn(self) -> None:
+    async def _run_ready(self) -> None:
         loop = asyncio.get_running_loop()
         if isinstance(loop, IdleLoop):
             await loop.idle()

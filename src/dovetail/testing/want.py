@@ -49,7 +49,7 @@ class Arrangement(msgspec.Struct, frozen=True):
     plan: Plan
     places: Mapping[str, PodPlace]
 
-    def named(self, patterns: Iterable[str]) -> list[str]:
+    def names_of(self, patterns: Iterable[str]) -> list[str]:
         """The pods that any of the patterns names; `web-*` means those of namespace default."""
         full = [text if "/" in text else f"default/{text}" for text in patterns]
         keys = [pod.key for pod in self.snapshot.pods]
@@ -139,7 +139,7 @@ class WantLaunch(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     def _pods_fit(self, launch: Launch, result: Arrangement) -> bool:
         if self.n_pods is not None and self.n_pods != len(launch.pods):
             return False
-        return self.pods is None or set(result.named(self.pods)) == set(launch.pods)
+        return self.pods is None or set(result.names_of(self.pods)) == set(launch.pods)
 
 
 class WantCounts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -159,7 +159,7 @@ class WantCounts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def differences(self, result: Arrangement) -> Iterator[str]:
         """What differs."""
         key = shorthand.key(self.topology_key)
-        placed = [result.places[pod] for pod in result.named(self.pods) if pod in result.places]
+        placed = [result.places[pod] for pod in result.names_of(self.pods) if pod in result.places]
         counts = Counter(place.domain(key) for place in placed)
         got = f"{', '.join(self.pods)} by {self.topology_key} stand {dict(sorted(counts.items()))}"
         if not counts:
@@ -221,14 +221,14 @@ def _pods_exist(want: Want, result: Arrangement) -> Iterator[str]:
     named += [pod for counts in want.counts for pod in counts.pods]
     named += [pod for launch in want.launches or () for pod in launch.pods or ()]
     for pattern in dict.fromkeys(named):
-        if not result.named([pattern]):
+        if not result.names_of([pattern]):
             yield f"the scenario has no pod called {pattern}"
 
 
 def _nodes(want: Want, result: Arrangement) -> Iterator[str]:
     launches = result.plan.launches
     if want.nodes is not None and want.nodes != len(launches):
-        yield f"wanted {want.nodes} new nodes, got {len(launches)}: {_shown(launches)}"
+        yield f"wanted {want.nodes} new nodes, got {len(launches)}: {_launches_text(launches)}"
     got = Counter(launch.node_pool for launch in launches)
     for pool, n_nodes in want.pools.items():
         if got[pool] != n_nodes:
@@ -249,7 +249,7 @@ def _launches(want: Want, result: Arrangement) -> Iterator[str]:
     launches = result.plan.launches
     if len(want.launches) != len(launches) or not _assignable(want.launches, launches, result):
         wanted = msgspec.json.encode(want.launches).decode()
-        yield f"wanted the new nodes {wanted}, got {_shown(launches)}"
+        yield f"wanted the new nodes {wanted}, got {_launches_text(launches)}"
 
 
 def _assignable(wanted: list[WantLaunch], left: Sequence[Launch], result: Arrangement) -> bool:
@@ -267,7 +267,7 @@ def _assignable(wanted: list[WantLaunch], left: Sequence[Launch], result: Arrang
 def _placed_on(want: Want, result: Arrangement) -> Iterator[str]:
     for pattern, allowed in want.placed_on.items():
         nodes = [allowed] if isinstance(allowed, str) else allowed
-        for pod in result.named([pattern]):
+        for pod in result.names_of([pattern]):
             got = result.places[pod].node if pod in result.places else "no node"
             if got not in nodes:
                 yield f"wanted {pod} on {' or '.join(nodes)}, got {got}"
@@ -285,7 +285,7 @@ def _company(want: Want, result: Arrangement) -> Iterator[str]:
 
 
 def _nodes_of(patterns: list[str], result: Arrangement) -> list[str]:
-    pods = result.named(patterns)
+    pods = result.names_of(patterns)
     return [result.places[pod].node if pod in result.places else f"no node ({pod})" for pod in pods]
 
 
@@ -299,14 +299,14 @@ def _unschedulable(want: Want, result: Arrangement) -> Iterator[str]:
     expected: set[str] = set()
     for pattern, written in want.unschedulable.items():
         wanted = WantWaiting(written) if isinstance(written, Reason) else written
-        pods = result.named([pattern])
+        pods = result.names_of([pattern])
         verdicts = [waiting[pod] for pod in pods if pod in waiting]
         n_wanted = len(pods) if wanted.n_pods is None else wanted.n_pods
         if len(verdicts) != n_wanted:
             names = [verdict.pod for verdict in verdicts]
             yield f"wanted {n_wanted} of {pattern} to wait, got {names}"
         for verdict in verdicts:
-            yield from _waiting(wanted, verdict)
+            yield from _pod_differences(wanted, verdict)
         expected.update(pods)
     for pod, got in waiting.items():
         if pod not in expected:
@@ -324,7 +324,7 @@ def _departures(want: Want, result: Arrangement) -> Iterator[str]:
         yield f"wanted to be asked again at {want.wake_at}, got {plan.wake_at}"
 
 
-def _accounted(_want: Want, result: Arrangement) -> Iterator[str]:
+def _pods_unaccounted(_want: Want, result: Arrangement) -> Iterator[str]:
     told = {verdict.pod for verdict in result.plan.unschedulable}
     for pod in result.snapshot.pods:
         gone = pod.is_terminal or pod.deleting_at is not None or pod.is_daemon or pod.is_mirror
@@ -334,7 +334,7 @@ def _accounted(_want: Want, result: Arrangement) -> Iterator[str]:
             yield f"{pod.key} was neither placed nor explained"
 
 
-def _waiting(expected: WantWaiting, got: Unschedulable) -> Iterator[str]:
+def _pod_differences(expected: WantWaiting, got: Unschedulable) -> Iterator[str]:
     reasons = sorted({reason.reason for reason in got.reasons})
     if expected.reason not in reasons:
         yield f"{got.pod} was to wait for {expected.reason}, got {reasons}: {got.summary}"
@@ -345,7 +345,7 @@ def _waiting(expected: WantWaiting, got: Unschedulable) -> Iterator[str]:
         yield f"{got.pod}: wanted the remedy {expected.fix!r}, got {got.fix!r}"
 
 
-def _shown(launches: Sequence[Launch]) -> str:
+def _launches_text(launches: Sequence[Launch]) -> str:
     lines = [
         f"{launch.instance_type} {launch.capacity_type} in {launch.zone} of {launch.node_pool}"
         f" for {', '.join(launch.pods)}"
@@ -364,5 +364,5 @@ _LAWS: Final[tuple[Callable[[Want, Arrangement], Iterator[str]], ...]] = (
     _counts,
     _unschedulable,
     _departures,
-    _accounted,
+    _pods_unaccounted,
 )

@@ -70,7 +70,9 @@ _FIELDS: Final = (
 )
 # For those who cannot call `parse`: all but the order of a range's ends.
 PATTERN: Final = (
-    rf"^\s*({'|'.join(sorted(_MACROS))}|" + r"\s+".join(one.pattern for one in _FIELDS) + r")\s*$"
+    rf"^\s*({'|'.join(sorted(_MACROS))}|"
+    + r"\s+".join(field.pattern for field in _FIELDS)
+    + r")\s*$"
 )
 
 

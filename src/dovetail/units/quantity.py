@@ -113,6 +113,6 @@ def _render_bytes(amount: int) -> str:
     return str(amount)
 
 
-def rendered(amounts: Mapping[str, int]) -> dict[str, str]:
+def render_all(amounts: Mapping[str, int]) -> dict[str, str]:
     """Each amount as text, by the name of its resource."""
     return {name: render(name, amount) for name, amount in amounts.items()}

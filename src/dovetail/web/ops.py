@@ -65,7 +65,7 @@ async def serving(content: OpsContent, place: OpsPlace) -> AsyncIterator[OpsPort
     health.router.add_get("/readyz", _ready(content.problems))
     metrics_at = _Asked("--metrics-port", place.metrics_port, place.host)
     health_at = _Asked("--health-probe-port", place.health_port, place.host)
-    async with _listening(metrics, metrics_at) as at, _listening(health, health_at) as health_port:
+    async with _listen(metrics, metrics_at) as at, _listen(health, health_at) as health_port:
         try:
             yield OpsPorts(at, health_port)
         finally:
@@ -81,7 +81,7 @@ class _Asked(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def _listening(app: web.Application, asked: _Asked) -> AsyncIterator[int]:
+async def _listen(app: web.Application, asked: _Asked) -> AsyncIterator[int]:
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS)
     await runner.setup()
     try:
@@ -105,10 +105,10 @@ async def _healthy(request: web.Request) -> web.Response:
 def _ready(problems: Callable[[], tuple[str, ...]]) -> Handler:
     async def answer(request: web.Request) -> web.Response:
         del request
-        found = problems()
-        if not found:
+        faults = problems()
+        if not faults:
             return web.Response(text="ok\n")
-        return web.Response(status=503, text="".join(f"{line}\n" for line in found))
+        return web.Response(status=503, text="".join(f"{line}\n" for line in faults))
 
     return answer
 

@@ -75,7 +75,7 @@ class Profiler:
             return web.Response(status=429, text="another profile is being taken; try again\n")
         self._is_sampling = True
         try:
-            counts = await asyncio.to_thread(sampled, seconds, self._pause)
+            counts = await asyncio.to_thread(sample, seconds, self._pause)
         finally:
             self._is_sampling = False
         lines = (f"{stack} {count}\n" for stack, count in counts.most_common())
@@ -93,7 +93,7 @@ def _seconds(given: str) -> float | None:
     return seconds if math.isfinite(seconds) and 0 < seconds <= _LONGEST_SECONDS else None
 
 
-def sampled(seconds: float, pause: Callable[[float], bool]) -> Counter[str]:
+def sample(seconds: float, pause: Callable[[float], bool]) -> Counter[str]:
     """How often each stack was seen; `pause` waits, and says whether to stop. Runs in a thread."""
     counts: Counter[str] = Counter()
     own = threading.get_ident()
@@ -101,19 +101,21 @@ def sampled(seconds: float, pause: Callable[[float], bool]) -> Counter[str]:
         names = {thread.ident: thread.name for thread in threading.enumerate()}
         for ident, frame in sys._current_frames().items():  # noqa: SLF001  the interpreter's own way, documented
             if ident != own:
-                counts[collapsed(names.get(ident, str(ident)), frame)] += 1
+                counts[collapse(names.get(ident, str(ident)), frame)] += 1
         if pause(1 / _SAMPLES_PER_SECOND):
             break
     return counts
 
 
-def collapsed(name: str, frame: FrameType | None) -> str:
+def collapse(name: str, frame: FrameType | None) -> str:
     """A stack on one line, the outermost call first."""
-    parts = [_plain(f"{_module(item)}:{item.f_code.co_qualname}") for item in _outwards(frame)]
-    return ";".join([_plain(name), *reversed(parts)])
+    parts = [
+        _clean_name(f"{_module(item)}:{item.f_code.co_qualname}") for item in _outer_frames(frame)
+    ]
+    return ";".join([_clean_name(name), *reversed(parts)])
 
 
-def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+def _outer_frames(frame: FrameType | None) -> Iterator[FrameType]:
     for _ in range(_DEEPEST):
         if frame is None:
             return
@@ -125,7 +127,7 @@ def _module(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "?"))
 
 
-def _plain(text: str) -> str:
+def _clean_name(text: str) -> str:
     return text.replace(";", ",").replace("\n", " ").replace(" ", "_")
 
 
@@ -145,7 +147,7 @@ def threads_text() -> str:
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     parts = [f"{len(names)} threads\n\n"]
     for ident, frame in sorted(sys._current_frames().items()):  # noqa: SLF001  the interpreter's own way, documented
-        lines = "".join(f"    {_at(outward)}\n" for outward in _outwards(frame))
+        lines = "".join(f"    {_at(outward)}\n" for outward in _outer_frames(frame))
         parts.append(f"thread {names.get(ident, ident)}\n{lines}\n")
     return "".join(parts)
 
@@ -157,13 +159,15 @@ def _at(frame: FrameType) -> str:
 def heap_text() -> str:
     """What memory holds: by line where Python keeps track of it, else how many of each type."""
     if tracemalloc.is_tracing():
-        held, peak = tracemalloc.get_traced_memory()
+        used, peak = tracemalloc.get_traced_memory()
         top = tracemalloc.take_snapshot().statistics("lineno")[:_MOST_LINES]
         lines = (f"{item.size:>14} {item.count:>10}  {item.traceback}\n" for item in top)
-        return f"{held} bytes held, {peak} at most\n\n         bytes    objects  line\n" + "".join(
+        return f"{used} bytes held, {peak} at most\n\n         bytes    objects  line\n" + "".join(
             lines
         )
-    counts = Counter(f"{type(one).__module__}.{type(one).__qualname__}" for one in gc.get_objects())
+    counts = Counter(
+        f"{type(item).__module__}.{type(item).__qualname__}" for item in gc.get_objects()
+    )
     lines = (f"{count:>14}  {name}\n" for name, count in counts.most_common(_MOST_LINES))
     return (
         f"{counts.total()} objects that the collector of cycles knows; frozen nouns are none of "

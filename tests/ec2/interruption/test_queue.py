@@ -77,10 +77,10 @@ async def test_a_reservation_that_is_taken_back_has_nothing_left(
         await watch.add_claim("c", "i-1", **stated)
         reservations = watch.cloud.provider.catalogue.reservations
         await reservations.refresh([name])
-        assert reservations.left() == {name: 3}
+        assert reservations.counts() == {name: 3}
         watch.send(texts.reservation("i-1", sent_at=control.now()))
         await watch.queue().receive()
-        assert reservations.left() == {name: 0}
+        assert reservations.counts() == {name: 0}
         (ending,) = watch.announced
         assert ending.reason == "CapacityReservationInstanceInterrupted"
         assert (ending.at, ending.reclaimed) == (control.now() + 2 * MINUTE, None)

@@ -78,7 +78,7 @@ class AwsWorld(World):
         return Ec2Kubelets(self.api, ec2, _CLUSTER, outside, manner, refused=self.refused)
 
     def cloud(self, context: ProviderContext[Kube], mortal: Mortal) -> CloudProvider:
-        """The provider of one process, as `opening.opened` makes it."""
+        """The provider of one process, as `opening.open_provider` makes it."""
         apis = blocking_apis(self._clients, mortal)
         source = _SettledCatalogue(
             apis, _SETTINGS, families=_FAMILIES, clock=self.time, timer=self.time

@@ -15,7 +15,7 @@ from dovetail.kube.seam import Patch, Ref, Scope
 from dovetail.model.claim import ClaimObject
 from dovetail.model.requirements import requirement
 from dovetail.providers.aws.launching import keys
-from dovetail.providers.aws.launching.marks import decoded, encoded
+from dovetail.providers.aws.launching.marks import decode, encode
 from dovetail.providers.aws.provider import AwsProvider
 from dovetail.state.objects import claim_object
 from tests.ec2.control import Ec2Control
@@ -256,8 +256,8 @@ async def test_a_request_that_does_not_match_its_token_finds_the_instances_by_ta
         (claim,) = await claims(cloud, "mismatch", 1)
         first = await cloud.provider.create(claim)
         marked = await cloud.read_claim(claim.name)
-        request = decoded(marked.annotations[keys.FLEET_REQUEST])
-        changed = encoded({**request, "Context": "another"})
+        request = decode(marked.annotations[keys.FLEET_REQUEST])
+        changed = encode({**request, "Context": "another"})
         await cloud.kube.patch(
             Ref(NODE_CLAIM, claim.name),
             Patch({"metadata": {"annotations": {keys.FLEET_REQUEST: changed}}}),

@@ -16,7 +16,7 @@ from dovetail.errors import InputError
 from dovetail.kube.seam import Kube
 from dovetail.providers.aws.apis import connect
 from dovetail.providers.aws.launching.class_catalogue import knows_reservations
-from dovetail.providers.aws.opening import opened
+from dovetail.providers.aws.opening import open_provider
 from dovetail.providers.aws.provider import AwsProvider
 from dovetail.providers.aws.settings import AwsSettings
 from dovetail.providers.aws.startup import region_of, with_cluster
@@ -102,7 +102,7 @@ async def test_opening_needs_the_name_of_the_cluster() -> None:
     """Nodes could not join otherwise; nothing is asked of AWS before."""
     context = context_of()
     with pytest.raises(InputError, match="--cluster-name: is missing"):
-        async with opened(context, AwsSettings(region=REGION)):
+        async with open_provider(context, AwsSettings(region=REGION)):
             pass
 
 
@@ -115,7 +115,7 @@ async def test_an_opened_provider_has_its_controllers(aws: Aws) -> None:
         region=REGION,
         endpoint_url=aws.control.url,
     )
-    async with opened(context_of(), settings) as provider:
+    async with open_provider(context_of(), settings) as provider:
         assert isinstance(provider, CloudProvider)
         assert provider.name == "aws"
         assert workers_of(provider)
@@ -135,7 +135,7 @@ async def test_an_opened_provider_asks_the_api_server_for_its_version(aws: Aws) 
         return "v1.33.1"
 
     context = msgspec.structs.replace(context_of(), kubernetes_version=version)
-    async with opened(context, settings) as provider:
+    async with open_provider(context, settings) as provider:
         assert isinstance(provider, AwsProvider)
         (classes,) = [
             worker for worker in provider.controllers if isinstance(worker, NodeClassController)

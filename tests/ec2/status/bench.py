@@ -21,7 +21,7 @@ from dovetail.kube.errors import NotFoundError
 from dovetail.kube.seam import Body, Deletion, Json, Kube, Patch, Ref, Scope
 from dovetail.providers.aws.apis import AwsApis
 from dovetail.providers.aws.catalogue.inputs import CatalogueInputs
-from dovetail.providers.aws.catalogue.machines import packaged, packaged_prices
+from dovetail.providers.aws.catalogue.machines import packaged_prices, packaged_types
 from dovetail.providers.aws.node_class.types import EC2NodeClass
 from dovetail.providers.aws.settings import AwsSettings
 from dovetail.providers.aws.status.controller import NodeClassController
@@ -60,7 +60,7 @@ DEPENDENTS = (
 @cache
 def catalogue() -> CatalogueInputs:
     """Every packaged type, in all zones."""
-    machines = packaged()
+    machines = packaged_types()
     return CatalogueInputs(
         machines=machines,
         region=REGION,

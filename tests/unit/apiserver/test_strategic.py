@@ -15,7 +15,7 @@ CONTAINERS = {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image":
 
 def merged(target: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
     """The target with the patch laid over it."""
-    return Strategic(Lists(Traits())).merged(target, patch)
+    return Strategic(Lists(Traits())).merge(target, patch)
 
 
 def test_an_order_is_kept_to() -> None:

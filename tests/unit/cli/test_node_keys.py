@@ -20,7 +20,7 @@ from dovetail.cli.node_keys import (
     ScreenSize,
     Viewing,
     keys_in,
-    pressed,
+    press,
     within,
 )
 from dovetail.present.node_list import NodeListView, SortKey
@@ -32,7 +32,7 @@ def after(*keys: str, start: Viewing | None = None) -> Viewing:
     """The view once these keys were pressed."""
     viewing = start or Viewing()
     for key in keys:
-        viewing = pressed(viewing, key, ROOM)
+        viewing = press(viewing, key, ROOM)
     return viewing
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dovetail.cli.node_keys import Viewing
 from dovetail.cli.node_screen import Look, frame, room, sums, table
-from dovetail.cli.terminal import inked
+from dovetail.cli.terminal import with_colour
 from dovetail.present.board import NodeBox, NodeState, PodBox, PodState, totals
 from dovetail.present.node_list import NodeList, NodeListView, SortKey
 
@@ -172,4 +172,4 @@ def test_room_counts_what_the_filter_leaves() -> None:
 def test_lines_are_plain_where_nobody_looks() -> None:
     """No colour reaches a pipe."""
     leaving = msgspec.structs.replace(BOX, state=NodeState.LEAVING)
-    assert "\x1b" not in "".join(inked(table([leaving], NOW, Look())))
+    assert "\x1b" not in "".join(with_colour(table([leaving], NOW, Look())))

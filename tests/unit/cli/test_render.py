@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from dovetail.cli.render import drawn
+from dovetail.cli.render import plan_text
 from dovetail.present.table import (
     DisruptionRow,
     ExistingRow,
@@ -44,7 +44,7 @@ EMPTY = PlanTable((), (), (), (), (), ("0 new nodes.",))
 
 def test_everything_a_person_wants_is_there() -> None:
     """Nodes, how full, what they cost, what stays, what goes, what waits and what would help."""
-    text = drawn(TABLE, is_wide=False, notes=["figures are examples"])
+    text = plan_text(TABLE, is_wide=False, notes=["figures are examples"])
     for words in (
         "12 x m6g.2xlarge spot us-west-2a",
         "1.4808",
@@ -69,7 +69,7 @@ def test_everything_a_person_wants_is_there() -> None:
 
 def test_wide_adds_pods_fallbacks_and_reasons() -> None:
     """A single reason is in the sentence already; wide spells it out."""
-    narrow, wide = drawn(TABLE, is_wide=False), drawn(TABLE, is_wide=True)
+    narrow, wide = plan_text(TABLE, is_wide=False), plan_text(TABLE, is_wide=True)
     for words in ("77", "41", "- gpu: a taint (TaintNotTolerated)"):
         assert words in wide
         assert words not in narrow
@@ -92,27 +92,27 @@ def test_no_color_means_no_escape_codes_even_on_a_terminal(
     monkeypatch.setattr(sys, "stdout", Terminal())
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert "\x1b[" in drawn(TABLE, is_wide=False)
+    assert "\x1b[" in plan_text(TABLE, is_wide=False)
     monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b[" not in drawn(TABLE, is_wide=False)
+    assert "\x1b[" not in plan_text(TABLE, is_wide=False)
 
 
 def test_a_stdout_without_unicode_gets_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bars and rules are drawn with what it can show."""
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
-    assert drawn(TABLE, is_wide=True).isascii()
+    assert plan_text(TABLE, is_wide=True).isascii()
 
 
 def test_an_empty_plan_has_no_empty_tables() -> None:
     """Only the total is left."""
-    assert drawn(EMPTY, is_wide=False) == "0 new nodes.\n"
+    assert plan_text(EMPTY, is_wide=False) == "0 new nodes.\n"
 
 
 @pytest.mark.parametrize("columns", [30, 60, 75, 100, 140])
 def test_no_line_is_longer_than_the_terminal(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     """And none ends in blanks."""
     monkeypatch.setenv("COLUMNS", str(columns))
-    lines = drawn(TABLE, is_wide=True).splitlines()
+    lines = plan_text(TABLE, is_wide=True).splitlines()
     assert max(map(len, lines)) <= max(columns, len("    - (TaintNotTolerated)"))
     assert all(line == line.rstrip() for line in lines)
 
@@ -120,6 +120,6 @@ def test_no_line_is_longer_than_the_terminal(monkeypatch: pytest.MonkeyPatch, co
 def test_a_tiny_terminal_gets_lines_instead_of_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the same facts."""
     monkeypatch.setenv("COLUMNS", "60")
-    text = drawn(TABLE, is_wide=False)
+    text = plan_text(TABLE, is_wide=False)
     assert "12 x m6g.2xlarge spot us-west-2a\n" in text
     assert "cpu 93 %" in text

@@ -22,7 +22,7 @@ def test_catalogues_of_providers_go_by_name() -> None:
     catalogues = OfflineCatalogues()
     assert catalogues.by_name("generic") == generic.instance_types()
     assert catalogues.by_name("aws") == aws.instance_types()
-    assert catalogues.used == ("generic", "aws")
+    assert catalogues.used_names == ("generic", "aws")
 
 
 def test_what_must_be_said_of_prices_comes_with_the_catalogue() -> None:
@@ -56,7 +56,7 @@ def test_a_name_that_is_neither_says_what_was_expected() -> None:
 )
 def test_the_catalogue_that_knows_the_nodes_fits_a_pool(in_use: tuple[str, ...], want: str) -> None:
     """Whatever its node class."""
-    assert OfflineCatalogues().fitting(node_pool(), in_use) == want
+    assert OfflineCatalogues().best_name(node_pool(), in_use) == want
 
 
 @pytest.mark.parametrize(
@@ -72,5 +72,5 @@ def test_a_pool_has_the_catalogue_of_its_node_class(ref: NodeClassRef, want: str
     """Before it has any node; a kind that no provider brings has the default provider's."""
     pool = msgspec.structs.replace(node_pool(), node_class=ref)
     catalogues = OfflineCatalogues()
-    assert catalogues.fitting(pool, ()) == want
+    assert catalogues.best_name(pool, ()) == want
     assert catalogues.of_pool(pool) == catalogues.by_name(want)

@@ -8,7 +8,7 @@ from itertools import permutations
 import pytest
 
 from dovetail import labels
-from dovetail.cloud.declare import Make, declared, placed
+from dovetail.cloud.declare import Make, all_labels, placement
 from dovetail.cloud.overlays import (
     FixedPrice,
     Overlay,
@@ -30,11 +30,11 @@ def instance_type(name: str, *, price: int = 100) -> InstanceType:
     """A type in two zones, on demand."""
     capacity = {"cpu": 4000, "memory": 1024 * MIB}
     offerings = tuple(
-        Offering(zone, labels.ON_DEMAND, price, placed(zone, labels.ON_DEMAND))
+        Offering(zone, labels.ON_DEMAND, price, placement(zone, labels.ON_DEMAND))
         for zone in ("a", "b")
     )
     make = Make(name, ("amd64",), ("linux",), capacity, offerings)
-    return InstanceType(name, declared(make), capacity, capacity, offerings)
+    return InstanceType(name, all_labels(make), capacity, capacity, offerings)
 
 
 TYPES = (instance_type("small"), instance_type("large", price=200))

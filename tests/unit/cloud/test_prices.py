@@ -9,7 +9,7 @@ from dovetail.cloud.overlays import (
     PriceChange,
     PriceScale,
     PriceShift,
-    changed,
+    changed_price,
     price_change,
 )
 
@@ -63,4 +63,4 @@ def test_anything_else_is_refused(price: str, adjustment: str) -> None:
 )
 def test_a_price_is_replaced_moved_or_scaled(change: PriceChange, want: int) -> None:
     """From 1001 nanodollars."""
-    assert changed(1001, change) == want
+    assert changed_price(1001, change) == want

@@ -64,7 +64,7 @@ async def test_a_provider_that_somebody_installs_is_found(site: Path) -> None:
     """By its name, made of its context with its default settings."""
     install(site, "cloudlet", f"cloudlet = {KWOK}")
     assert "cloudlet" in registry.names()
-    async with registry.made(registry.load("cloudlet"), surroundings()) as cloud:
+    async with registry.start_provider(registry.load("cloudlet"), surroundings()) as cloud:
         assert cloud.name == "kwok"
 
 
@@ -130,7 +130,7 @@ def test_what_a_plugin_makes_must_be_a_provider() -> None:
     """Whatever its types promise: other packages need not be checked."""
     hollow = msgspec.structs.replace(load("kwok"), make=lambda _context, _settings: "a cloud")
     with pytest.raises(InputError, match="provider 'kwok' made str, no provider"):
-        registry.made(hollow, surroundings())
+        registry.start_provider(hollow, surroundings())
 
 
 async def test_a_provider_that_opens_something_is_closed_at_the_end() -> None:
@@ -139,12 +139,12 @@ async def test_a_provider_that_opens_something_is_closed_at_the_end() -> None:
 
     @asynccontextmanager
     async def opened(context: ProviderContext[None], settings: object) -> AsyncIterator[object]:
-        async with registry.made(load("kwok"), context) as cloud:
+        async with registry.start_provider(load("kwok"), context) as cloud:
             yield cloud
         closed.append(type(settings).__name__)
 
     opening = msgspec.structs.replace(load("kwok"), make=opened)
-    async with registry.made(opening, surroundings()) as cloud:
+    async with registry.start_provider(opening, surroundings()) as cloud:
         assert cloud.name == "kwok"
         assert closed == []
     assert closed == ["KwokSettings"]

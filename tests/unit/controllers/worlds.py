@@ -113,12 +113,12 @@ class World:
         """The same cluster after a restart of ours."""
         return World(held=self)
 
-    def touch(self, what: Touched) -> None:
+    def touch(self, touched: Touched) -> None:
         """Something could matter; a loop may be told in place of this."""
-        self.touched |= what
+        self.touched |= touched
 
-    def _touch(self, what: Touched) -> None:
-        self.touch(what)
+    def _touch(self, touched: Touched) -> None:
+        self.touch(touched)
 
     async def pass_(self, seconds: float) -> None:
         """Let time pass."""

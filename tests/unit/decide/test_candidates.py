@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from dovetail import labels
-from dovetail.decide.candidates import waiting
+from dovetail.decide.candidates import pending_pods
 from dovetail.model.ledger import Ledger, Nomination
 from dovetail.model.node import Condition, Node
 from dovetail.model.pod import Owner, Pod, PodSpec
@@ -61,7 +61,7 @@ REFUSES_POOLS = NodeTerm((requirement(labels.NODE_POOL, "DoesNotExist"),))
 )
 def test_a_pod_waits_if_nothing_but_a_node_is_missing(pod: Pod, want: bool) -> None:  # noqa: FBT001  a table column
     """Unbound, alive, and not tied to its node by its owner."""
-    got = waiting(Snapshot(pods=(pod,), nodes=(STAYING,)))
+    got = pending_pods(Snapshot(pods=(pod,), nodes=(STAYING,)))
     assert got.pods == ((pod,) if want else ())
     assert got.refused == ()
 
@@ -81,7 +81,7 @@ def test_a_pod_waits_if_nothing_but_a_node_is_missing(pod: Pod, want: bool) -> N
 )
 def test_a_pod_that_cannot_be_planned_for_says_why(pod: Pod, want: Reason) -> None:
     """Gates, another scheduler and resource claims are visible reasons."""
-    got = waiting(Snapshot(pods=(pod,), nodes=(STAYING, LEAVING)))
+    got = pending_pods(Snapshot(pods=(pod,), nodes=(STAYING, LEAVING)))
     assert got.pods == ()
     ((refused, problem),) = got.refused
     assert refused == pod
@@ -92,7 +92,7 @@ def test_a_pod_that_cannot_be_planned_for_says_why(pod: Pod, want: Reason) -> No
 def test_a_promised_pod_holds_its_room_on_the_promised_node() -> None:
     """kube-scheduler preempts for it there, so it needs no plan, but its room is taken."""
     pod = change(nominated_node_name="new")
-    got = waiting(Snapshot(pods=(pod,), nodes=(STAYING,)))
+    got = pending_pods(Snapshot(pods=(pod,), nodes=(STAYING,)))
     assert got.pods == ()
     assert got.refused == ()
     assert [(one.key, one.node_name) for one in got.reserved] == [("shop/web", "new")]
@@ -102,7 +102,7 @@ def test_a_promised_pod_holds_its_room_on_the_promised_node() -> None:
 def test_a_pod_promised_a_node_that_is_gone_or_leaving_waits_like_others(node: str) -> None:
     """kube-scheduler does not take its word back, and nobody must wait for ever."""
     pod = change(nominated_node_name=node)
-    got = waiting(Snapshot(pods=(pod,), nodes=(STAYING, LEAVING)))
+    got = pending_pods(Snapshot(pods=(pod,), nodes=(STAYING, LEAVING)))
     assert (got.pods, got.refused, got.reserved) == ((pod,), (), ())
 
 
@@ -114,9 +114,9 @@ def test_a_place_is_lost_when_another_pod_takes_the_room() -> None:
     large_spec = msgspec.structs.replace(pod.spec, requests={"cpu": 1500, "pods": 1})
     large = msgspec.structs.replace(small, name="large", spec=large_spec)
     fits = Snapshot(pods=(pod, small), nodes=(node,), ledger=promised("new"))
-    assert waiting(fits, NOW).pods == ()
+    assert pending_pods(fits, NOW).pods == ()
     taken = Snapshot(pods=(large, pod), nodes=(node,), ledger=promised("new"))
-    assert waiting(taken, NOW).pods == (pod,)
+    assert pending_pods(taken, NOW).pods == (pod,)
 
 
 def promised(node: str) -> Ledger:
@@ -130,7 +130,7 @@ def test_a_pod_keeps_the_place_that_an_earlier_plan_gave_it(status: str) -> None
     snapshot = Snapshot(
         pods=(change(nominated_node_name=status),), nodes=(STAYING,), ledger=promised("new")
     )
-    got = waiting(snapshot, NOW)
+    got = pending_pods(snapshot, NOW)
     assert (got.pods, got.refused) == ((), ())
     assert [(one.key, one.node_name) for one in got.reserved] == [("shop/web", "new")]
 
@@ -139,25 +139,25 @@ def test_a_place_is_lost_with_time_and_with_its_node() -> None:
     """Then the pod waits again: what stands in its status was our own word, not a preemption."""
     pod = change(nominated_node_name="new")
     late = Snapshot(pods=(pod,), nodes=(STAYING,), ledger=promised("new"))
-    assert waiting(late, NOW + timedelta(seconds=1)).pods == (pod,)
+    assert pending_pods(late, NOW + timedelta(seconds=1)).pods == (pod,)
     gone = msgspec.structs.replace(late, nodes=())
-    assert waiting(gone, NOW).pods == (pod,)
+    assert pending_pods(gone, NOW).pods == (pod,)
 
 
 def test_our_place_outlives_a_preemption_on_a_node_that_is_gone() -> None:
     """kube-scheduler will drop its own word at its next attempt; ours still stands."""
     pod = change(nominated_node_name="gone")
-    got = waiting(Snapshot(pods=(pod,), nodes=(STAYING,), ledger=promised("new")), NOW)
+    got = pending_pods(Snapshot(pods=(pod,), nodes=(STAYING,), ledger=promised("new")), NOW)
     assert [one.node_name for one in got.reserved] == ["new"]
     there = Snapshot(pods=(pod,), nodes=(STAYING, Node("gone")), ledger=promised("new"))
-    assert [one.node_name for one in waiting(there, NOW).reserved] == ["gone"]
+    assert [one.node_name for one in pending_pods(there, NOW).reserved] == ["gone"]
 
 
 def test_a_pod_that_moves_keeps_the_place_it_moves_to() -> None:
     """It is still on the node that leaves."""
     pod = change(node_name="old")
     snapshot = Snapshot(pods=(pod,), nodes=(LEAVING, STAYING), ledger=promised("new"))
-    [got] = waiting(snapshot, NOW).reserved
+    [got] = pending_pods(snapshot, NOW).reserved
     assert got.node_name == "new"
 
 
@@ -199,21 +199,21 @@ FOR_AN_HOUR = {labels.DO_NOT_DISRUPT: "1h"}
 def test_pods_of_a_leaving_node_move_if_they_can(pod: Pod, want: bool) -> None:  # noqa: FBT001  a table column
     """Currently reschedulable pods on leaving nodes need room elsewhere."""
     bound = msgspec.structs.replace(pod, node_name="old")
-    got = waiting(Snapshot(pods=(bound,), nodes=(LEAVING,)), NOW)
+    got = pending_pods(Snapshot(pods=(bound,), nodes=(LEAVING,)), NOW)
     assert got.pods == ((bound,) if want else ())
 
 
 def test_without_a_clock_timed_protection_does_not_end() -> None:
     """Nobody can say that the span is over, so it is not."""
     pod = change(annotations=FOR_AN_HOUR, started_at=NOW - timedelta(days=9), node_name="old")
-    assert waiting(Snapshot(pods=(pod,), nodes=(LEAVING,))).pods == ()
+    assert pending_pods(Snapshot(pods=(pod,), nodes=(LEAVING,))).pods == ()
 
 
 def test_a_node_whose_instance_terminates_is_leaving() -> None:
     """The condition counts like a deletion timestamp."""
     node = Node("old", conditions=(Condition("InstanceTerminating", "True"),))
     pod = change(node_name="old")
-    assert waiting(Snapshot(pods=(pod,), nodes=(node,))).pods == (pod,)
+    assert pending_pods(Snapshot(pods=(pod,), nodes=(node,))).pods == (pod,)
 
 
 def budget(name: str = "b", **fields: object) -> DisruptionBudget:
@@ -242,7 +242,7 @@ def test_a_budget_that_never_allows_eviction_keeps_a_pod_where_it_is(
 ) -> None:
     """Pods that cannot be evicted must not be provisioned for twice (fidelity 18)."""
     pod = change(node_name="old")
-    got = waiting(Snapshot(pods=(pod,), nodes=(LEAVING,), disruption_budgets=budgets))
+    got = pending_pods(Snapshot(pods=(pod,), nodes=(LEAVING,), disruption_budgets=budgets))
     assert got.pods == ((pod,) if want else ())
 
 
@@ -251,12 +251,12 @@ def test_an_unhealthy_pod_may_be_exempt_from_its_budget() -> None:
     pod = change(node_name="old", is_ready=False)
     lenient = budget(max_unavailable="0", always_allows_unhealthy=True)
     snapshot = Snapshot(pods=(pod,), nodes=(LEAVING,), disruption_budgets=(lenient,))
-    assert waiting(snapshot).pods == (pod,)
+    assert pending_pods(snapshot).pods == (pod,)
 
 
 def test_pods_of_one_template_share_its_verdict() -> None:
     """All of them wait, or none."""
     gated = respec(is_gated=True)
     other = msgspec.structs.replace(gated, name="web-2")
-    got = waiting(Snapshot(pods=(gated, other)))
+    got = pending_pods(Snapshot(pods=(gated, other)))
     assert [pod.name for pod, _ in got.refused] == ["web", "web-2"]

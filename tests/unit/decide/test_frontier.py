@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from dovetail.decide.frontier import MOST_PLANS, Sample, frontier, sampled
+from dovetail.decide.frontier import MOST_PLANS, Sample, frontier, sample_plans
 from dovetail.model.plan import FrontierPoint
 from tests.fuzz import tiny
 from tests.laws.strategies import NOW
@@ -32,14 +32,14 @@ def test_a_choice_says_from_which_node_price_on_it_is_the_best() -> None:
 def test_nothing_to_buy_is_the_only_choice() -> None:
     """Pods that fit nodes that are there need no frontier."""
     empty = msgspec.structs.replace(tiny.built(tiny.words_of(0)), pods=())
-    assert frontier(list(sampled(empty, NOW))) == (FrontierPoint(0, 0, 0),)
+    assert frontier(list(sample_plans(empty, NOW))) == (FrontierPoint(0, 0, 0),)
     assert frontier([]) == ()
 
 
 def test_fewer_nodes_cost_more_on_every_frontier() -> None:
     """The first choice is the cheapest, and each costs more and has fewer nodes than the last."""
     for seed in range(40):
-        found = list(sampled(tiny.built(tiny.words_of(seed)), NOW))
+        found = list(sample_plans(tiny.built(tiny.words_of(seed)), NOW))
         assert 1 <= len(found) <= MOST_PLANS
         choices = frontier(found)
         nodes = [one.n_nodes for one in choices]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.decide.pdbs import is_kept_for_ever, never_allows, selecting, share
+from dovetail.decide.pdbs import is_kept_for_ever, never_allows, pdbs_of, share
 from dovetail.model.snapshot import DisruptionBudget
 from dovetail.model.topology import equality
 from dovetail.testing import pod
@@ -61,7 +61,7 @@ def test_only_budgets_of_its_namespace_are_about_a_pod() -> None:
     web = pod("a", labels={"app": "web"})
     other = budget(name="other", selector=equality({"app": "db"}))
     budgets = (budget(name="z"), budget(name="a"), budget(name="n", namespace="n"), other)
-    assert [one.name for one in selecting(web, budgets)] == ["a", "z"]
+    assert [one.name for one in pdbs_of(web, budgets)] == ["a", "z"]
 
 
 def test_a_share_is_a_number_or_a_percentage() -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from dovetail.decide.candidates import promised_by_node, waiting
+from dovetail.decide.candidates import pending_pods, promised_by_node
 from dovetail.decide.disrupt.probe import Stuck, ground_of, probe
 from dovetail.model.ledger import Departure, Ledger, Nomination
 from dovetail.model.pod import Pod
@@ -60,7 +60,7 @@ def test_a_promise_to_a_pod_that_moves_ends_when_others_took_its_room() -> None:
     pods = (pod("moves", node="old", cpu="1500m"), pod("taker", node="free", cpu="1"))
     found = cluster(*pods, promised={"moves": "free"})
     assert names(found) == {}
-    assert [one.name for one in waiting(found, NOW).pods] == ["moves"]
+    assert [one.name for one in pending_pods(found, NOW).pods] == ["moves"]
 
 
 def test_promised_room_is_not_given_to_others_who_move() -> None:

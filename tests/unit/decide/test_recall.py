@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from dovetail.decide.nodes import recalled
+from dovetail.decide.nodes import with_memory
 
 
 def test_the_last_answer_is_given_again_for_the_very_same_parts() -> None:
     """Equal parts that are other objects are worked out anew."""
     asked: list[object] = []
 
-    @recalled
+    @with_memory
     def count(*parts: tuple[object, ...]) -> int:
         asked.append(parts)
         return sum(map(len, parts))

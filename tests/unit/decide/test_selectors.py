@@ -30,6 +30,6 @@ def test_looked_up_are_just_those_that_match(
 ) -> None:
     """In the order in which they were given, each once."""
     held = Selectors((one, number) for number, one in enumerate(selectors))
-    assert held.matching(labels) == [
+    assert held.matches(labels) == [
         number for number, one in enumerate(selectors) if one.matches(labels)
     ]

@@ -25,16 +25,16 @@ def test_a_node_gets_as_many_as_the_skew_allows_of_those_that_a_hard_spread_coun
     webs = [pod(f"web-{n}", "web", over_zones("web", skew=2)) for n in range(4)]
     other = pod("other", "other")
     steerable = Steerable([*webs, other])
-    assert steerable.chosen([*webs, other]) == [*webs[:2], other]
-    assert steerable.chosen(webs[2:], told=webs[:1]) == webs[2:3]
-    assert steerable.chosen(webs[2:], told=webs[:2]) == []
+    assert steerable.choose([*webs, other]) == [*webs[:2], other]
+    assert steerable.choose(webs[2:], told=webs[:1]) == webs[2:3]
+    assert steerable.choose(webs[2:], told=webs[:2]) == []
 
 
 def test_the_least_skew_of_all_who_count_holds() -> None:
     """Each of them must find that there are not too many."""
     webs = [pod(f"web-{n}", "web", over_zones("web", skew=3)) for n in range(3)]
     strict = pod("strict", "strict", over_zones("web", skew=1))
-    assert Steerable([*webs, strict]).chosen(webs) == webs[:1]
+    assert Steerable([*webs, strict]).choose(webs) == webs[:1]
 
 
 def test_a_pod_without_a_spread_of_its_own_may_be_counted_by_anothers() -> None:
@@ -50,4 +50,4 @@ def test_a_pod_without_a_spread_of_its_own_may_be_counted_by_anothers() -> None:
 def test_a_soft_spread_keeps_nobody_out() -> None:
     """It only weighs nodes."""
     webs = [pod(f"web-{n}", "web", over_zones("web", is_hard=False)) for n in range(3)]
-    assert Steerable(webs).chosen(webs) == webs
+    assert Steerable(webs).choose(webs) == webs

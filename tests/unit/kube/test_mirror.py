@@ -135,7 +135,7 @@ class Follower:
 
     def names(self) -> list[str]:
         """What it holds."""
-        return sorted(name for _, name in self.mirror.held)
+        return sorted(name for _, name in self.mirror.objects)
 
 
 def _short(notice: Notice) -> str:

@@ -70,6 +70,6 @@ async def test_an_object_that_was_made_anew_and_read_is_not_lost_to_late_news_of
         kube.hears.clear()
         answer = await memory.patch(ONE, Patch({"metadata": {"labels": {"c": "d"}}}))
         mirror.put(answer)
-        held = mirror.held["", "one"]
+        held = mirror.objects["", "one"]
         assert held.metadata.labels == {"c": "d"}
         following.cancel()

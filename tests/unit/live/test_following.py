@@ -161,7 +161,7 @@ async def test_a_kind_that_may_not_be_read_counts_as_empty() -> None:
     world.refuses["PersistentVolume"] = ForbiddenError(403, "Forbidden", "not yours")
     async with running(world) as following:
         await following.ready()
-        assert following.hidden() == ("PersistentVolume",)
+        assert following.hidden_kinds() == ("PersistentVolume",)
         assert following.trouble() == ""
 
 

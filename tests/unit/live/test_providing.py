@@ -32,10 +32,10 @@ def test_changed_instance_types_are_reported_once_there_is_a_controller() -> Non
     """Before that nothing is kept: a controller asks for all types when it starts."""
     voice = ProviderVoice()
     changes: list[str] = []
-    voice.types_changed()
+    voice.refresh_types()
     voice.connect(lambda _: None, lambda _: None, lambda: changes.append("changed"))
     assert changes == []
-    voice.types_changed()
+    voice.refresh_types()
     assert changes == ["changed"]
 
 

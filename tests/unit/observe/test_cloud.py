@@ -24,7 +24,7 @@ from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node, RepairPolicy
 from dovetail.model.pool import NodePool
-from dovetail.observe.cloud import measured, on_behalf_of
+from dovetail.observe.cloud import measure, on_behalf_of
 from dovetail.observe.meters import Meters
 from dovetail.testing.virtual_time import VirtualTime
 from tests.unit.observe.scraped import metered
@@ -90,7 +90,7 @@ class Particular(Slow):
 async def test_every_call_is_timed_by_its_method_and_passed_on() -> None:
     """Under the reference's names for them, and the controller on whose behalf it was made."""
     time, meters = VirtualTime(), Meters()
-    cloud = measured(Slow(time), meters, time)
+    cloud = measure(Slow(time), meters, time)
     assert isinstance(cloud, CloudProvider)
     with on_behalf_of("provisioner"):
         async with asyncio.TaskGroup() as tasks:
@@ -135,7 +135,7 @@ async def test_errors_are_counted_by_kind_and_reach_the_caller(
 ) -> None:
     """A call that failed is timed all the same."""
     time, meters = VirtualTime(), Meters()
-    cloud = measured(Slow(time, error), meters, time)
+    cloud = measure(Slow(time, error), meters, time)
     async with asyncio.TaskGroup() as tasks:
         call = tasks.create_task(_failing(cloud))
         await time.advance(timedelta(seconds=2))
@@ -155,7 +155,7 @@ async def _failing(cloud: CloudProvider) -> CloudError:
 async def test_a_cloud_with_a_hook_still_has_it(kind: type[Slow], *, is_hook: bool) -> None:
     """And one without has none."""
     time = VirtualTime()
-    cloud = measured(kind(time), Meters(), time)
+    cloud = measure(kind(time), Meters(), time)
     assert isinstance(cloud, NodeLifecycleHook) is is_hook
     if isinstance(cloud, NodeLifecycleHook):
         assert await cloud.registered(Node("n1")) == timedelta(seconds=3)

@@ -104,8 +104,8 @@ def test_a_deleted_object_is_shown_on_its_way_out_and_timed_when_it_is_gone() ->
     text = "".join(told.metrics.text(LATER))
     assert values(text, "operator_nodeclaim_termination_current_time_seconds", name="c1") == [30]
     assert values(text, "operator_termination_current_time_seconds", kind="NodeClaim") == [30]
-    told.metrics.gone("NodeClaim", "c1", LATER)
-    told.metrics.gone("NodeClaim", "c1", LATER)
+    told.metrics.forget("NodeClaim", "c1", LATER)
+    told.metrics.forget("NodeClaim", "c1", LATER)
     meters = told.meters
     assert metered(
         meters,
@@ -121,7 +121,7 @@ def test_an_object_that_nobody_deleted_is_forgotten_in_silence() -> None:
     """A Node whose kubelet took it away, for instance."""
     told = Told()
     told.metrics.see_node(NodeObject("n1"))
-    told.metrics.gone("Node", "n1", LATER)
+    told.metrics.forget("Node", "n1", LATER)
     assert told.events == []
 
 

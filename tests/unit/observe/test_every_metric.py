@@ -181,7 +181,7 @@ def whole_scrape() -> str:
     onlooker.hear(Present(wire_pod("waits", uid="u2")))
     agent_pod = wire_pod("agent", node="n1", limits={"cpu": "1"}, owner="DaemonSet")
     onlooker.hear_pods(Present(agent_pod))
-    onlooker._times.decided(["default/p1"], [], START)  # noqa: SLF001  without a plan
+    onlooker._times.note_plan(["default/p1"], [], START)  # noqa: SLF001  without a plan
     for group, kind in (("karpenter.sh", "NodeClaim"), ("karpenter.sh", "NodePool"), ("", "Node")):
         onlooker.hear(Present(with_condition(group, kind, "True")))
     small = instance_type("m", cpu=4, price=0.25)

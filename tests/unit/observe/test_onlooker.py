@@ -103,7 +103,7 @@ async def test_a_decision_is_taken_in_from_its_plan() -> None:
         unschedulable=(Unschedulable("default/p2", "why"),),
     )
     await scene.time.advance(timedelta(seconds=2))
-    scene.onlooker.decided(plan)
+    scene.onlooker.note_plan(plan)
     text = scene.scrape()
     undecided = "karpenter_pods_provisioning_scheduling_undecided_time_seconds"
     assert values(text, undecided, name="p3") == values(text, undecided) == [2]

@@ -18,7 +18,7 @@ def test_limits_are_those_of_the_pods_that_are_there() -> None:
     assert limits.on("n1").pods == {"cpu": 2500, "memory": GIB}
     assert limits.on("n1").daemons == {"cpu": 1000}
     assert limits.on("n2").pods == {"cpu": 4000}
-    limits.gone("default/a")
+    limits.forget("default/a")
     limits.see(wire_pod("c", node="n2", phase="Succeeded", limits={"cpu": "4"}))
     assert limits.on("n1").pods == {"cpu": 1000}
     assert limits.on("n2").pods == limits.on("unknown").pods == {}

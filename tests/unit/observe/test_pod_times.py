@@ -40,8 +40,8 @@ def test_a_pods_way_from_sight_to_readiness() -> None:
     times = PodTimes(meters)
     times.see(wire_pod(), after(2))
     assert shown(times, after(3)) == [3, 3, None, None, 1]
-    times.decided([KEY], [], after(5))
-    times.decided([KEY], [], after(8))
+    times.note_plan([KEY], [], after(5))
+    times.note_plan([KEY], [], after(8))
     assert shown(times, after(10)) == [10, 10, 5, 5, None]
     times.see(wire_pod(node="n1", conditions={"PodScheduled": after(60)}), after(61))
     assert shown(times, after(65)) == [65, None, 60, None, None]
@@ -72,7 +72,7 @@ def test_a_pod_that_has_a_node_when_it_is_first_seen_counts_only_as_starting() -
     meters = Meters()
     times = PodTimes(meters)
     times.see(wire_pod(node="n1"), after(4))
-    times.decided([KEY], [], after(5))
+    times.note_plan([KEY], [], after(5))
     assert shown(times, after(6)) == [6, None, None, None, None]
     assert metered(meters, "karpenter_pods_bound_duration_seconds_count") == [0]
     assert metered(meters, "karpenter_pods_scheduling_decision_duration_seconds_count") == [0]
@@ -83,10 +83,10 @@ def test_a_plan_without_a_place_ends_the_promise_of_an_earlier_one() -> None:
     meters = Meters()
     times = PodTimes(meters)
     times.see(wire_pod(), after(1))
-    times.decided([], [KEY], after(2))
+    times.note_plan([], [KEY], after(2))
     assert shown(times, after(3)) == [3, 3, None, None, None]
-    times.decided([KEY], [], after(4))
-    times.decided([], [KEY], after(5))
+    times.note_plan([KEY], [], after(4))
+    times.note_plan([], [KEY], after(5))
     assert shown(times, after(6)) == [6, 6, None, None, None]
     assert metered(meters, "karpenter_pods_scheduling_decision_duration_seconds_count") == [1]
 
@@ -99,10 +99,10 @@ def test_a_pod_that_ended_or_is_gone_is_forgotten() -> None:
     times.see(wire_pod(phase="Failed"), after(2))
     assert shown(times, after(3)) == [None] * 5
     times.see(wire_pod(), after(4))
-    times.gone(KEY)
+    times.forget(KEY)
     assert shown(times, after(5)) == [None] * 5
     times.see(wire_pod(), after(6))
-    times.decided([KEY], [], after(7))
+    times.note_plan([KEY], [], after(7))
     times.see(wire_pod(uid="u2"), after(8))
     assert shown(times, after(9)) == [9, 9, None, None, 1]
     assert metered(meters, "karpenter_pods_startup_duration_seconds_count") == [0]

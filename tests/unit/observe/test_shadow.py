@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from dovetail.model.plan import Cost, Disrupt, Launch, Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.observe.logs import Level, Log, Sink
-from dovetail.observe.shadow import Fresh, Shadow, ShadowTally, passed, reckoned
+from dovetail.observe.shadow import Fresh, Shadow, ShadowTally, after_time, reckon
 from dovetail.testing import node, pod, snapshot
 from dovetail.testing.virtual_time import VirtualTime
 from tests.unit.observe.scraped import values
@@ -52,7 +52,7 @@ def told(*plans: Plan, cluster: Snapshot = CLUSTER) -> tuple[ShadowTally, list[F
     """The tally after these decisions, an hour apart, and what was new in each."""
     tally, found = ShadowTally(), []
     for at, plan in enumerate(plans):
-        tally, fresh = reckoned(tally, cluster, plan, NOW + at * HOUR)
+        tally, fresh = reckon(tally, cluster, plan, NOW + at * HOUR)
         found.append(fresh)
     return tally, found
 
@@ -86,9 +86,9 @@ def test_a_proposal_that_was_withdrawn_for_a_while_is_still_the_same() -> None:
 def test_what_comes_back_under_an_old_name_is_new() -> None:
     """A pod that was bound meanwhile, or a node that was gone."""
     whole = Plan(launches=(launch("x", "a"),), disruptions=(move("n1"),))
-    tally, _ = reckoned(ShadowTally(), CLUSTER, whole, NOW)
-    tally, _ = reckoned(tally, snapshot([pod("a", node="n2")], nodes=[node("n2")]), Plan(), NOW)
-    tally, fresh = reckoned(tally, CLUSTER, whole, NOW)
+    tally, _ = reckon(ShadowTally(), CLUSTER, whole, NOW)
+    tally, _ = reckon(tally, snapshot([pod("a", node="n2")], nodes=[node("n2")]), Plan(), NOW)
+    tally, fresh = reckon(tally, CLUSTER, whole, NOW)
     assert fresh == Fresh(whole.launches, whole.disruptions)
     assert (tally.n_launches, tally.n_disruptions, tally.n_removed) == (2, 2, 2)
 
@@ -107,18 +107,18 @@ def test_money_runs_with_time_and_not_with_decisions() -> None:
     tally = ShadowTally()
     for minute in range(0, 61, 5):
         at = NOW + timedelta(minutes=minute)
-        tally, _ = reckoned(tally, CLUSTER, Plan(disruptions=(move("n1"),)), at)
+        tally, _ = reckon(tally, CLUSTER, Plan(disruptions=(move("n1"),)), at)
     assert tally.saved_nanousd == pytest.approx(DOLLAR, abs=20)
-    tally, _ = reckoned(tally, CLUSTER, Plan(), NOW + 2 * HOUR)
+    tally, _ = reckon(tally, CLUSTER, Plan(), NOW + 2 * HOUR)
     assert tally.saved_nanousd == pytest.approx(2 * DOLLAR, abs=20)
-    later = passed(tally, NOW + 9 * HOUR)
+    later = after_time(tally, NOW + 9 * HOUR)
     assert (later.saved_nanousd, later.saving_nanousd) == (tally.saved_nanousd, 0)
 
 
 def test_a_clock_that_goes_back_takes_no_money_back() -> None:
     """Nothing is saved in negative time."""
     tally, _ = told(Plan(disruptions=(move("n1"),)))
-    assert passed(tally, NOW - HOUR).saved_nanousd == 0
+    assert after_time(tally, NOW - HOUR).saved_nanousd == 0
 
 
 class Told:
@@ -143,8 +143,8 @@ def test_a_decision_that_would_act_is_one_line_and_the_end_another() -> None:
     cost = Cost(cluster_before_nanousd=5 * DOLLAR, cluster_target_nanousd=4 * DOLLAR)
     plan = Plan(launches=(launch("x", "a"),), disruptions=(move("n1"),), cost=cost)
     for at in (NOW, NOW + HOUR / 2):
-        told_.shadow.decided(CLUSTER, plan, at, 0.1)
-    told_.shadow.decided(CLUSTER, Plan(cost=cost), NOW + HOUR, 0.1)
+        told_.shadow.note_plan(CLUSTER, plan, at, 0.1)
+    told_.shadow.note_plan(CLUSTER, Plan(cost=cost), NOW + HOUR, 0.1)
     told_.shadow.end(NOW + 2 * HOUR)
     (line,) = told_.lines("would act")
     assert (line["n_launches"], line["launches_per_hour"]) == (1, 0.1)
@@ -177,7 +177,7 @@ def test_prometheus_reads_the_same() -> None:
     told_ = Told()
     plan = Plan(launches=(launch("x", "a"),), disruptions=(move("n1"),))
     for at in (NOW, NOW + HOUR / 2):
-        told_.shadow.decided(CLUSTER, plan, at, 0.1)
+        told_.shadow.note_plan(CLUSTER, plan, at, 0.1)
     text = generate_latest(told_.registry).decode()
     assert values(text, "dovetail_shadow_launches_total", nodepool="default") == [1]
     assert values(text, "dovetail_shadow_disruptions_total", reason="Underutilized") == [1]

@@ -10,7 +10,7 @@ from dovetail.decide.disrupt.calendar import Limit, calendars
 from dovetail.present.budgets import (
     BudgetCalendar,
     CalendarRow,
-    allowed,
+    allowed_text,
     budget_blocks,
     budgets_json,
 )
@@ -46,7 +46,7 @@ def shown(
 )
 def test_a_limit_is_said_in_words(limit: Limit, n_nodes: int | None, want: str) -> None:
     """With the count where it is known."""
-    assert allowed(limit, n_nodes) == want
+    assert allowed_text(limit, n_nodes) == want
 
 
 def test_a_line_is_a_change_and_reasons_that_are_alike_share_it() -> None:

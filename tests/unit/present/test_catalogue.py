@@ -7,7 +7,7 @@ import pytest
 from dovetail import labels
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.requirements import Requirements
-from dovetail.present.catalogue import Wanted, family, matching, type_row
+from dovetail.present.catalogue import Wanted, family, matches, type_row
 
 GI = 1024**3
 
@@ -38,7 +38,7 @@ TYPES = (
 
 def test_types_come_family_by_family_small_to_large() -> None:
     """Not in the order in which they were listed."""
-    assert [one.name for one in matching(TYPES, Wanted())] == [
+    assert [one.name for one in matches(TYPES, Wanted())] == [
         "g6.xlarge",
         "m7g.large",
         "m7g.xlarge",
@@ -58,7 +58,7 @@ def test_types_come_family_by_family_small_to_large() -> None:
 )
 def test_each_filter_keeps_only_what_was_asked_for(wanted: Wanted, names: list[str]) -> None:
     """Filters combine; each alone is shown here."""
-    assert [one.name for one in matching(TYPES, wanted)] == names
+    assert [one.name for one in matches(TYPES, wanted)] == names
 
 
 def test_a_row_shows_the_lowest_price_that_can_be_had() -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from dovetail.decide import decide
 from dovetail.model.policy import Policy
-from dovetail.present.plan import Timings, housed, plan_json
+from dovetail.present.plan import Timings, plan_json, with_pods
 from dovetail.testing import deployment, node, node_pool, snapshot
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -22,7 +22,7 @@ def test_pods_on_the_nodes_of_a_static_pool_are_shown_with_the_node() -> None:
     held = snapshot(pods, nodes=there, node_pools=pools)
     held = msgspec.structs.replace(held, policy=Policy(keeps_replicas=True))
     plan = decide(held, NOW)
-    shown = housed(plan, held)
+    shown = with_pods(plan, held)
     assert sum(len(one.pods) for one in shown.launches) == 2
     assert [one.node for one in shown.nominations] == ["n1"]
     assert shown.launches[0].requests["cpu"] == 2000
@@ -34,4 +34,4 @@ def test_a_plan_without_such_pods_is_shown_as_it_is() -> None:
     """Nothing is worked out for nothing."""
     held = snapshot(deployment(2))
     plan = decide(held, NOW)
-    assert housed(plan, held) is plan
+    assert with_pods(plan, held) is plan

@@ -11,10 +11,10 @@ from dovetail.present.node_list import (
     NodeListView,
     SortKey,
     age,
-    arranged,
+    arrange,
     node_list,
     nodes_json,
-    unpriced,
+    unpriced_remark,
 )
 from dovetail.testing import instance_type, node, node_pool, pod, snapshot
 
@@ -70,13 +70,13 @@ LISTED = node_list(cluster(), NOW)
 )
 def test_nodes_are_sorted_as_one_would_ask(sort: SortKey, want: list[str]) -> None:
     """The dearest, fullest and oldest first; by name where they are equal."""
-    assert [one.name for one in arranged(LISTED.nodes, NodeListView(sort))] == want
+    assert [one.name for one in arrange(LISTED.nodes, NodeListView(sort))] == want
 
 
 def test_the_other_way_round_equals_stay_by_name() -> None:
     """Two nodes of one pool keep their order."""
     wish = NodeListView(SortKey.POOL, is_reversed=True)
-    assert [one.name for one in arranged(LISTED.nodes, wish)] == ["busy", "middling", "idle"]
+    assert [one.name for one in arrange(LISTED.nodes, wish)] == ["busy", "middling", "idle"]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_the_other_way_round_equals_stay_by_name() -> None:
 )
 def test_a_filter_looks_at_everything_that_is_shown(text: str, want: list[str]) -> None:
     """Name, pool, zone, type, capacity type, state and claim."""
-    assert [one.name for one in arranged(LISTED.nodes, NodeListView(text=text))] == want
+    assert [one.name for one in arrange(LISTED.nodes, NodeListView(text=text))] == want
 
 
 def test_the_sums_count_what_takes_room() -> None:
@@ -153,6 +153,6 @@ def test_a_node_without_a_price_is_mentioned_if_a_pool_owns_it() -> None:
     odd = node("odd", pool="web", type="strange", zone="a", capacity_type="spot")
     lone = node("lone", type="strange")
     listed = node_list(snapshot(nodes=[odd, lone], node_pools=[node_pool("web")]), NOW)
-    assert "1 node (strange)" in unpriced(listed.nodes)
-    assert "--catalog" in unpriced(listed.nodes)
-    assert unpriced(LISTED.nodes) == ""
+    assert "1 node (strange)" in unpriced_remark(listed.nodes)
+    assert "--catalog" in unpriced_remark(listed.nodes)
+    assert unpriced_remark(LISTED.nodes) == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dovetail.decide import decide
 from dovetail.model.plan import Disrupt, Launch, Nominate, Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.present.timeline import DeedKind, deeds, news, told
+from dovetail.present.timeline import DeedKind, deeds, explain_change, news
 from dovetail.testing import deployment, instance_type, node, node_pool, pod, snapshot
 from tests.unit.present.moments import NOW
 
@@ -34,7 +34,7 @@ def test_launches_are_one_deed_and_pods_that_stay_out_another() -> None:
 def test_a_launch_says_for_whom_and_what_else_would_have_done() -> None:
     """With the price of each alternative where it was planned."""
     cluster, plan = planned()
-    answer = told(next(deeds(plan)), cluster, plan, NOW)
+    answer = explain_change(next(deeds(plan)), cluster, plan, NOW)
     assert "5 pods did not fit on any existing node" in answer.verdict
     section = answer.sections[0]
     assert plan.launches[0].name in section.title
@@ -53,7 +53,7 @@ def test_a_departure_says_who_moves_where_and_what_it_saves() -> None:
     plan = Plan(launches=(new,), disruptions=(one,))
     deed = list(deeds(plan))[1]
     assert (deed.kind, deed.place, deed.money_per_hour) == (DeedKind.DISRUPT, 1, -1.0)
-    answer = told(deed, snapshot(nodes=[old]), plan, NOW)
+    answer = explain_change(deed, snapshot(nodes=[old]), plan, NOW)
     assert ("money", "it saves $1.0000 an hour") in answer.facts
     assert answer.sections[1].rows == (("default/a", "n2"), ("default/b", "n9 (new)"))
 
@@ -61,7 +61,7 @@ def test_a_departure_says_who_moves_where_and_what_it_saves() -> None:
 def test_a_pod_that_stays_out_is_told_with_its_reasons() -> None:
     """Summary, each pool's reason, and the remedy."""
     cluster, plan = planned()
-    answer = told(list(deeds(plan))[1], cluster, plan, NOW)
+    answer = explain_change(list(deeds(plan))[1], cluster, plan, NOW)
     assert answer.sections[0].title == "default/huge"
     assert len(answer.sections[0].lines) > 1
 

@@ -178,8 +178,8 @@ def test_a_fault_strikes_the_pool_and_the_calls_it_names() -> None:
     assert ordered.slowness(slow, later) == timedelta(seconds=2)
     assert ordered.slowness(ClaimObject("c", "u"), START) == timedelta(0)
     assert ordered.slowness(slow, START - timedelta(seconds=1)) == timedelta(seconds=3)
-    assert ordered.throttled(Call.LIST, START)
-    assert not ordered.throttled(Call.GET, START)
+    assert ordered.is_throttled(Call.LIST, START)
+    assert not ordered.is_throttled(Call.GET, START)
 
 
 def test_faults_are_read_from_a_file(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from dovetail.settings.flags import FLAGS, TABLE
 from dovetail.settings.operator import LogLevel, OperatorSettings
 from dovetail.settings.readings import FEATURE_GATES
 from dovetail.settings.sources import read
-from dovetail.settings.table import Flag, written
+from dovetail.settings.table import Flag, flag_text
 
 # The settings of the reference, line by line: flag, environment name, default.
 REFERENCE = {
@@ -270,9 +270,9 @@ def test_what_is_done_at_once_grows_with_the_cores(cpu_millis: int, want: int) -
 
 def test_values_are_written_as_flags_take_them() -> None:
     """So that help, tables and environments agree."""
-    assert written(timedelta(milliseconds=1500)) == "1.5s"
-    assert written(LogLevel.DEBUG) == "debug"
-    assert written({"B": False, "A": True}) == "A=true,B=false"
+    assert flag_text(timedelta(milliseconds=1500)) == "1.5s"
+    assert flag_text(LogLevel.DEBUG) == "debug"
+    assert flag_text({"B": False, "A": True}) == "A=true,B=false"
 
 
 def test_how_calm_it_is_reaches_decisions() -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from dovetail.model.snapshot import Snapshot
 from dovetail.present.cost_report import Comparison
-from dovetail.sim.comparison import compared, target
+from dovetail.sim.comparison import compare, target
 from dovetail.testing import deployment, instance_type, node, node_pool, pod, snapshot
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -31,7 +31,7 @@ def cluster(**changes: object) -> Snapshot:
 
 def test_the_reference_buys_one_large_node_where_three_small_ones_do() -> None:
     """Its claims grow for as long as any type holds them; the bound is what nobody beats."""
-    found = compared(cluster(), NOW)
+    found = compare(cluster(), NOW)
     assert found == Comparison(
         n_nodes=3,
         n_pods=3,
@@ -49,7 +49,7 @@ def test_pods_that_wait_are_not_bought_for() -> None:
     """Only what runs is compared with what is paid for it."""
     bare = cluster()
     more = msgspec.structs.replace(bare, pods=(*bare.pods, *deployment(5, "new", cpu=3)))
-    assert compared(more, NOW) == compared(bare, NOW)
+    assert compare(more, NOW) == compare(bare, NOW)
 
 
 def test_daemons_come_with_their_nodes_and_what_ends_needs_none() -> None:
@@ -61,7 +61,7 @@ def test_daemons_come_with_their_nodes_and_what_ends_needs_none() -> None:
         pod("going", cpu=1, node="n1", deleting_at="2026-01-01T00:00:00Z"),
     )
     more = msgspec.structs.replace(bare, pods=(*bare.pods, *others))
-    assert compared(more, NOW).n_pods == 3
+    assert compare(more, NOW).n_pods == 3
 
 
 def test_nodes_that_come_or_go_are_left_out_with_their_pods() -> None:
@@ -73,7 +73,7 @@ def test_nodes_that_come_or_go_are_left_out_with_their_pods() -> None:
     )
     pods = (*bare.pods, pod("x", cpu=3, node="late"))
     more = msgspec.structs.replace(bare, nodes=(*bare.nodes, starting, leaving), pods=pods)
-    assert compared(more, NOW) == compared(bare, NOW)
+    assert compare(more, NOW) == compare(bare, NOW)
 
 
 def test_other_nodes_stay_and_their_room_may_be_used() -> None:
@@ -87,14 +87,14 @@ def test_other_nodes_stay_and_their_room_may_be_used() -> None:
     more = msgspec.structs.replace(
         bare, nodes=(*bare.nodes, mine, fixed, odd), node_pools=pools, instance_types=types
     )
-    found = compared(more, NOW)
+    found = compare(more, NOW)
     assert (found.n_nodes, found.paid_nanousd) == (3, 30 * CENT)
     assert (found.reference_nanousd, found.anew_nanousd, found.bound_nanousd) == (0, 0, 0)
 
 
 def test_a_cluster_without_nodes_compares_to_nothing() -> None:
     """No figure is made up."""
-    assert compared(snapshot(types=TYPES), NOW) == Comparison(0, 0, 0, 0, 0, 0, 0, 0)
+    assert compare(snapshot(types=TYPES), NOW) == Comparison(0, 0, 0, 0, 0, 0, 0, 0)
 
 
 def test_the_target_is_what_may_move_now_at_its_least() -> None:
@@ -122,6 +122,6 @@ def test_pods_that_found_no_place_at_first_are_tried_again() -> None:
     )
     giant = pod("giant", cpu=64, node="n1")
     nodes = [node(f"n{at}", pool="default", type="small", **words) for at in range(2)]
-    found = compared(snapshot([first, friend, giant], nodes=nodes, types=types), NOW)
+    found = compare(snapshot([first, friend, giant], nodes=nodes, types=types), NOW)
     assert (found.reference_nanousd, found.n_reference_unplaced) == (20 * CENT, 1)
     assert (found.anew_nanousd, found.n_anew_unplaced) == (20 * CENT, 1)

@@ -17,7 +17,7 @@ from dovetail.solve.encoding.encode import Encoded, encode
 from dovetail.solve.packing.attempt import Attempt, new_attempt
 from dovetail.solve.packing.bins import Bins
 from dovetail.solve.packing.units import PodUnit, unit_of
-from dovetail.solve.program.pod_worth import worthless
+from dovetail.solve.program.pod_worth import priceless
 from dovetail.solve.puzzle import Puzzle, canonical
 from dovetail.testing.builders import instance_type, node_pool
 from tests.laws.market import Scale
@@ -76,7 +76,7 @@ def lottery(seed: int) -> Random:
 def empty_attempt(enc: Encoded) -> Attempt:
     """A plan without any node, over all offers."""
     offers = np.arange(enc.n_offers)
-    return new_attempt(enc, offers, worthless(enc, offers))
+    return new_attempt(enc, offers, priceless(enc, offers))
 
 
 def units_of(enc: Encoded) -> list[PodUnit]:

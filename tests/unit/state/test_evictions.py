@@ -9,7 +9,7 @@ import pytest
 from dovetail.model.ledger import EvictionCount
 from dovetail.state.changes import Evicted
 from dovetail.state.cluster import Cluster
-from dovetail.state.evictions import Tally, fitting, read, written
+from dovetail.state.evictions import Tally, fit, read, to_text
 
 NOW = datetime(2026, 1, 1, 12, 30, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -50,9 +50,9 @@ def test_evictions_reach_the_ledger() -> None:
 
 def test_what_is_written_can_be_read() -> None:
     """And by people too."""
-    assert read(written(COUNTS)) == COUNTS
-    assert written({(WEB, NOON): 2}) == '{"2026-01-01T12Z":{"Deployment/default/web":2}}'
-    assert read(written({})) == {}
+    assert read(to_text(COUNTS)) == COUNTS
+    assert to_text({(WEB, NOON): 2}) == '{"2026-01-01T12Z":{"Deployment/default/web":2}}'
+    assert read(to_text({})) == {}
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_what_is_written_never_outgrows_its_place() -> None:
         for index in range(100)
         for hours in range(10)
     }
-    assert fitting(COUNTS) is COUNTS
-    joined = fitting(many, 10_000)
-    assert len(written(joined)) <= 10_000
+    assert fit(COUNTS) is COUNTS
+    joined = fit(many, 10_000)
+    assert len(to_text(joined)) <= 10_000
     assert joined["Deployment/default/web-0099", NOON] == 1000
     assert len(joined) == 100
-    fewest = fitting(many, 1_000)
-    assert 0 < len(written(fewest)) <= 1_000
+    fewest = fit(many, 1_000)
+    assert 0 < len(to_text(fewest)) <= 1_000
     assert ("Deployment/default/web-0099", NOON) in fewest
     assert ("Deployment/default/web-0000", NOON) not in fewest

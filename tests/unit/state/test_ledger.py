@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from dovetail.decide import decide
-from dovetail.decide.candidates import waiting
-from dovetail.decide.nodes import leaving
+from dovetail.decide.candidates import pending_pods
+from dovetail.decide.nodes import leaving_nodes
 from dovetail.model.ending import InstanceEnding, KnownEnding, ReclaimedOffering
 from dovetail.model.ledger import Departure, Nomination, Proposal, Refusal, Setback
 from dovetail.state.changes import (
@@ -67,9 +67,9 @@ def test_a_node_that_is_being_disrupted_is_marked_until_that_ends() -> None:
         Departure("m", "Empty", NOW),
         Departure("n", "Empty", NOW),
     )
-    assert leaving(snapshot) == {"m", "n"}
+    assert leaving_nodes(snapshot) == {"m", "n"}
     assert known.apply(DisruptionEnded(("m",))) == Touched.NODES
-    assert leaving(known.snapshot(NOW)) == {"n"}
+    assert leaving_nodes(known.snapshot(NOW)) == {"n"}
 
 
 def test_a_node_that_is_gone_takes_its_mark_along() -> None:
@@ -85,9 +85,9 @@ def test_a_disruption_breaks_the_promises_of_its_node() -> None:
     known = cluster(node("n"), pod("a"))
     known.snapshot(NOW)
     known.apply(Nominated("n", ("default/a",), NOW))
-    assert waiting(known.snapshot(NOW), NOW).pods == ()
+    assert pending_pods(known.snapshot(NOW), NOW).pods == ()
     known.apply(Disrupting(("n",), "Empty", NOW))
-    assert [one.name for one in waiting(known.snapshot(NOW), NOW).pods] == ["a"]
+    assert [one.name for one in pending_pods(known.snapshot(NOW), NOW).pods] == ["a"]
     assert known.snapshot(NOW).ledger.nominations == ()
 
 
@@ -99,10 +99,10 @@ def test_a_leader_takes_over_the_promises_that_it_finds() -> None:
     assert known.adopt(NOW) == Touched.PENDING
     first = known.snapshot(NOW)
     assert first.ledger.nominations == (Nomination("uid-a", "n", NOW + WINDOW),)
-    assert [one.node_name for one in waiting(first, NOW).reserved] == ["n"]
+    assert [one.node_name for one in pending_pods(first, NOW).reserved] == ["n"]
     assert known.book.stale() == ()
     late = NOW + WINDOW
-    assert [one.name for one in waiting(known.snapshot(late), late).pods] == ["a"]
+    assert [one.name for one in pending_pods(known.snapshot(late), late).pods] == ["a"]
     assert known.book.stale() == (("default/a", "n"),)
 
 
@@ -110,7 +110,7 @@ def test_a_promise_of_a_node_that_is_gone_is_not_waited_for() -> None:
     """Whoever made it."""
     known = cluster(pod("a", promised="gone"))
     known.adopt(NOW)
-    assert [one.name for one in waiting(known.snapshot(NOW), NOW).pods] == ["a"]
+    assert [one.name for one in pending_pods(known.snapshot(NOW), NOW).pods] == ["a"]
     assert known.book.stale() == (("default/a", "gone"),)
 
 
@@ -213,7 +213,7 @@ def test_an_instance_that_ends_is_known_with_its_instant_until_its_node_is_gone(
     assert known.apply(EndingAnnounced(ENDING, NOW + SECOND)) == NOTHING
     snapshot = known.snapshot(NOW)
     assert snapshot.ledger.endings == (ENDING,)
-    assert leaving(snapshot) == {"n"}
+    assert leaving_nodes(snapshot) == {"n"}
     assert known.book.ending("cloud://n") == KnownEnding(ENDING, NOW)
     known.apply(EndingsPlanned(("cloud://n", "cloud://other")))
     assert known.book.ending("cloud://n") == KnownEnding(ENDING, NOW, is_planned=True)
@@ -251,13 +251,13 @@ def test_an_end_that_is_far_away_is_known_and_its_node_stays() -> None:
     due_at = FAR.at - timedelta(minutes=15)
     before = known.snapshot(due_at - SECOND)
     assert (before.ledger.endings, before.ledger.later_endings) == ((), (FAR,))
-    assert leaving(before) == frozenset()
+    assert leaving_nodes(before) == frozenset()
     assert decide(before, due_at - SECOND).wake_at == due_at
     known.apply(Nominated("n", ("default/a",), due_at - SECOND))
     assert [one.node for one in known.snapshot(due_at - SECOND).ledger.nominations] == ["n"]
     after = known.snapshot(due_at)
     assert (after.ledger.endings, after.ledger.later_endings) == ((FAR,), ())
-    assert leaving(after) == {"n"}
+    assert leaving_nodes(after) == {"n"}
     assert after.ledger.nominations == ()
 
 

@@ -27,7 +27,7 @@ def has(key: str, *values: str) -> Requirement:
 def spec_of(templates: Templates | None = None, **fields: Any) -> PodSpec:
     """The noun of a pod spec with these fields."""
     wire = api.decode(api.PodSpec, {"containers": [{"name": "c"}], **fields})
-    return (templates or Templates()).made(wire, "default")[0]
+    return (templates or Templates()).make(wire, "default")[0]
 
 
 def test_node_affinity_keeps_alternatives_and_weights() -> None:
@@ -246,7 +246,7 @@ def test_priority_is_the_number_else_the_class_else_the_default(
 def test_a_missing_priority_class_is_a_problem_of_the_pod() -> None:
     """The pod is reported; nothing else suffers."""
     wire = api.decode(api.PodSpec, {"priorityClassName": "gone"})
-    _, problems = Templates().made(wire, "default")
+    _, problems = Templates().make(wire, "default")
     assert [one.reason for one in problems] == [Reason.PRIORITY_CLASS_NOT_FOUND]
     assert "gone" in problems[0].message
 
@@ -256,7 +256,7 @@ def test_nonsense_that_was_not_checked_is_a_problem_of_the_pod() -> None:
     wire = api.decode(
         api.PodSpec, {"containers": [{"name": "c", "resources": {"requests": {"cpu": "x"}}}]}
     )
-    _, problems = Templates().made(wire, "default")
+    _, problems = Templates().make(wire, "default")
     assert [one.reason for one in problems] == [Reason.INVALID_POD]
 
 
@@ -279,7 +279,7 @@ def test_pods_of_one_template_share_one_spec() -> None:
                 "volumes": [{"name": f"token-{at}"}],
             },
         )
-        return templates.admitted(wire, api.core.PodStatus())[0]
+        return templates.admit(wire, api.core.PodStatus())[0]
 
     assert admitted(1) is admitted(2)
     assert admitted(1) is not admitted(1, cpu="2")
@@ -294,7 +294,7 @@ def test_what_containers_were_given_tells_specs_apart() -> None:
 
     def given(cpu: str) -> PodSpec:
         status: Any = {"containerStatuses": [{"name": "c", "allocatedResources": {"cpu": cpu}}]}
-        return templates.admitted(wire, api.decode(api.core.PodStatus, status))[0]
+        return templates.admit(wire, api.decode(api.core.PodStatus, status))[0]
 
     assert given("2").requests["cpu"] == 2000
     assert given("2") is given("2")
@@ -312,6 +312,6 @@ def test_limit_ranges_bind_pods_yet_to_be_made_in_their_namespace() -> None:
     )
     templates = Templates(limit_ranges={"a": [limit_range]})
     wire = api.decode(api.PodSpec, {"containers": [{"name": "c"}]})
-    assert templates.made(wire, "a")[0].requests == {"cpu": 1000, "pods": 1}
-    assert templates.made(wire, "b")[0].requests == {"pods": 1}
-    assert templates.admitted(wire, api.core.PodStatus())[0].requests == {"pods": 1}
+    assert templates.make(wire, "a")[0].requests == {"cpu": 1000, "pods": 1}
+    assert templates.make(wire, "b")[0].requests == {"pods": 1}
+    assert templates.admit(wire, api.core.PodStatus())[0].requests == {"pods": 1}

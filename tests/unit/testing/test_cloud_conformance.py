@@ -85,7 +85,7 @@ class HidingProvider(KwokProvider):
 
     async def instance_types(self, pool: NodePool) -> Types:
         """Types that still have an offering."""
-        if not self.faults.ordered:
+        if not self.faults.all_faults:
             return await super().instance_types(pool)
         return (await super().instance_types(pool))[:1]
 

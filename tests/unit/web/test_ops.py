@@ -14,7 +14,7 @@ import pytest
 from dovetail.errors import InputError
 from dovetail.web import ops
 from dovetail.web.ops import LOOPBACK, OpsContent, OpsPlace
-from dovetail.web.profiling import sampled
+from dovetail.web.profiling import sample
 
 
 class Asker:
@@ -215,7 +215,7 @@ async def test_one_profile_at_a_time_and_it_ends_with_the_server() -> None:
     """The second is asked to come back; the first is cut short by the end."""
     async with asking(has_profiling=True) as asker, asyncio.TaskGroup() as group:
         first = group.create_task(asker.metrics("/debug/pprof/profile?seconds=60"))
-        while "sampled" not in (await asker.metrics("/debug/pprof/threadcreate"))[1]:
+        while "    sample " not in (await asker.metrics("/debug/pprof/threadcreate"))[1]:
             assert not first.done()
         assert (await asker.metrics("/debug/pprof/profile?seconds=1"))[0] == 429
         first.cancel()
@@ -229,12 +229,12 @@ def test_sampling_counts_samples_not_seconds() -> None:
         pauses.append(seconds)
         return len(pauses) == 30
 
-    counts = sampled(0.2, pause)
+    counts = sample(0.2, pause)
     assert pauses == [0.01] * 20
     pauses.clear()
-    sampled(1.0, pause)
+    sample(1.0, pause)
     assert len(pauses) == 30
-    assert not any("profiling:sampled" in stack for stack in counts)
+    assert not any("profiling:sample" in stack for stack in counts)
 
 
 async def test_memory_is_told_by_type_and_when_traced_by_line() -> None:

@@ -97,7 +97,7 @@ def reference(draft: Draft, field: str, providers: Sequence[OlderNodeClasses]) -
     path = tuple(field.split("."))
     own = providers[0] if providers else None
     group = given.get("group") or str(given.get("apiVersion", "")).partition("/")[0]
-    by_group = {one.group: one for one in providers}
+    by_group = {provider.group: provider for provider in providers}
     if not group and own is not None:
         group = own.group
     owner = by_group.get(str(group))
@@ -110,7 +110,7 @@ def reference(draft: Draft, field: str, providers: Sequence[OlderNodeClasses]) -
 
 def _expiry(draft: Draft) -> None:
     old, new = f"{_DISRUPTION}.expireAfter", f"{_TEMPLATE}.expireAfter"
-    given = draft.given(old)
+    given = draft.source_value(old)
     if given is None:
         return
     if draft.has(new):
@@ -125,16 +125,16 @@ def _expiry(draft: Draft) -> None:
 
 def _consolidation(draft: Draft) -> None:
     policy, after = f"{_DISRUPTION}.consolidationPolicy", f"{_DISRUPTION}.consolidateAfter"
-    if draft.given(policy) == "WhenUnderutilized":
+    if draft.source_value(policy) == "WhenUnderutilized":
         draft.put(policy, "WhenEmptyOrUnderutilized", policy)
-    if draft.given(_DISRUPTION) is not None and not draft.has(after):
+    if draft.source_value(_DISRUPTION) is not None and not draft.has(after):
         draft.put(after, "0s")
 
 
 def take_annotated_kubelet(draft: Draft) -> None:
     """Take the kubelet's configuration that the webhook of v1.0 kept in an annotation."""
     path = ("metadata", "annotations", _KUBELET_ANNOTATION)
-    given = draft.given(path)
+    given = draft.source_value(path)
     if not isinstance(given, str):
         return
     try:

@@ -45,70 +45,70 @@ class Draft:
         name = value_at(self.tree, ("metadata", "name"))
         return name if isinstance(name, str) else ""
 
-    def given(self, where: Where) -> Tree:
+    def source_value(self, where: Where) -> Tree:
         """The value of a field of the source, None if it is absent."""
-        return value_at(self.source, parsed(where))
+        return value_at(self.source, path_of(where))
 
     def fields(self, where: Where) -> Fields:
         """The same for a mapping, empty if it is absent."""
-        return as_fields(self.given(where))
+        return as_fields(self.source_value(where))
 
     def put(self, target: Where, value: Tree, source: Where = NOWHERE) -> None:
         """Set a field, with the field of the source that it comes from."""
-        path = parsed(target)
+        path = path_of(target)
         _put(self.tree, path, copy.deepcopy(value))
-        self.moves[path] = parsed(source)
+        self.moves[path] = path_of(source)
 
     def copy(self, source: Where, target: Where = "") -> None:
         """Carry a field of the source over, if it is there."""
-        value = self.given(source)
+        value = self.source_value(source)
         if value is not None:
             self.put(target or source, value, source)
 
     def move(self, source: Where, target: Where) -> None:
         """Move a field within the tree, if it is there."""
-        value = value_at(self.tree, parsed(source))
+        value = value_at(self.tree, path_of(source))
         self.remove(source)
         if value is not None:
             self.put(target, value, source)
 
     def remove(self, where: Where) -> None:
         """Take a field out of the tree, if it is there."""
-        *outer, last = parsed(where)
+        *outer, last = path_of(where)
         holder = value_at(self.tree, tuple(outer))
         if isinstance(holder, dict) and isinstance(last, str):
             holder.pop(last, None)
 
     def has(self, where: Where) -> bool:
         """Whether the tree has the field."""
-        return value_at(self.tree, parsed(where)) is not None
+        return value_at(self.tree, path_of(where)) is not None
 
     def at(self, where: Where) -> Tree:
         """The value of a field of the tree, None if it is absent."""
-        return value_at(self.tree, parsed(where))
+        return value_at(self.tree, path_of(where))
 
     def tell(self, where: Where, message: str) -> None:
         """Note what has no equal in v1."""
-        self.notices.append(Notice(dotted(parsed(where)), message))
+        self.notices.append(Notice(path_text(path_of(where)), message))
 
     def refuse(self, where: Where, message: str) -> None:
         """Note what cannot be converted; the object stays as it is."""
-        self.notices.append(Notice(dotted(parsed(where)), message, is_error=True))
+        self.notices.append(Notice(path_text(path_of(where)), message, is_error=True))
 
     def leave_out(self, where: Where, message: str) -> None:
         """Note a field of the source that is dropped, if it is there."""
-        if self.given(where) is not None:
+        if self.source_value(where) is not None:
             self.tell(where, message)
 
 
-def parsed(where: Where) -> Path:
+def path_of(where: Where) -> Path:
     """The steps of a path."""
     if isinstance(where, tuple):
         return where
     return tuple(where.split(".")) if where else ()
 
 
-def dotted(path: Path) -> str:
+def path_text(path: Path) -> str:
     """A path as messages name it."""
     text = ""
     for step in path:

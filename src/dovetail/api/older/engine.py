@@ -75,7 +75,7 @@ class _Entry:
         is_changed = bool(self.added) or self.draft.tree != self.source
         return Outcome(
             ConvertedObject(self.draft.tree, self.draft.moves),
-            tuple(ConvertedObject(one.tree, one.moves) for one in self.added),
+            tuple(ConvertedObject(draft.tree, draft.moves) for draft in self.added),
             notices,
             is_changed,
         )
@@ -93,7 +93,7 @@ class Engine:
         self._kinds: dict[tuple[str, str], list[OlderKind]] = {}
         for kind in (kind for provider in self._providers for kind in provider.kinds):
             self._kinds.setdefault((kind.group, kind.name), []).append(kind)
-        self._owners = {(one.group, one.kind): one for one in self._providers}
+        self._owners = {(provider.group, provider.kind): provider for provider in self._providers}
 
     def concerns(self, api_version: str, kind: str) -> bool:
         """Whether an object is of an older version, or may change with one that is."""
@@ -115,19 +115,19 @@ class Engine:
                 self._options = msgspec.structs.replace(self._options, settings=settings)
         entries = [self._entry(source) for source in sources]
         _refuse_twins(entries)
-        sound = [one for one in entries if not any(n.is_error for n in one.draft.notices)]
+        sound = [entry for entry in entries if not any(n.is_error for n in entry.draft.notices)]
         self._name_inline_classes(sound)
-        pools = [one.draft for one in sound if one.is_pool]
-        classes = {id(one.draft): one for one in sound if one.is_class}
-        inline = [draft for one in sound for draft in one.added]
-        everything = [*(one.draft for one in classes.values()), *inline]
-        homes = {id(draft): one for one in sound for draft in (one.draft, *one.added)}
+        pools = [entry.draft for entry in sound if entry.is_pool]
+        classes = {id(entry.draft): entry for entry in sound if entry.is_class}
+        inline = [draft for entry in sound for draft in entry.added]
+        everything = [*(entry.draft for entry in classes.values()), *inline]
+        homes = {id(draft): entry for entry in sound for draft in (entry.draft, *entry.added)}
         for clone, original in move_kubelets(pools, everything):
             homes[id(original)].added.append(clone)
-        for one in sound:
-            if one.is_claim:
-                beta.inherit_expiry(one.draft, pools)
-        return tuple(one.outcome() for one in entries)
+        for entry in sound:
+            if entry.is_claim:
+                beta.inherit_expiry(entry.draft, pools)
+        return tuple(entry.outcome() for entry in entries)
 
     def _entry(self, source: Fields) -> _Entry:
         entry = _Entry(source)
@@ -190,7 +190,7 @@ class Engine:
         group = str(reference.get("apiVersion", "")).partition("/")[0]
         kind = reference.get("kind")
         for provider in self._providers:
-            names = {(one.group, one.name) for one in provider.kinds}
+            names = {(kind.group, kind.name) for kind in provider.kinds}
             if (not group or group in {g for g, _ in names}) and (
                 not kind or kind in {k for _, k in names}
             ):
@@ -206,7 +206,7 @@ class Engine:
             if version in kind.versions:
                 entry.draft = kind.convert(bare, self._options)
                 self._renames.metadata(
-                    entry.draft, is_new=name not in {one.kind for one in self._providers}
+                    entry.draft, is_new=name not in {provider.kind for provider in self._providers}
                 )
                 return
         versions = [version for kind in known for version in kind.versions]
@@ -214,7 +214,7 @@ class Engine:
 
     def _name_inline_classes(self, entries: Sequence[_Entry]) -> None:
         """Name classes of `spec.provider` after their Provisioners, where nothing has that name."""
-        taken = {class_key(one.draft) for one in entries if one.is_class}
+        taken = {class_key(entry.draft) for entry in entries if entry.is_class}
         for entry in entries:
             for inline in entry.added:
                 key, number = class_key(inline), 1
@@ -243,8 +243,8 @@ def _has_shape(draft: Draft, shape: type[msgspec.Struct], bare: Fields) -> bool:
 
 def _refuse_twins(entries: Sequence[_Entry]) -> None:
     """Refuse objects that would become one that is there already."""
-    owned = [one for one in entries if one.is_unique]
-    seen = {_identity(one) for one in owned if one.draft.tree == one.source}
+    owned = [entry for entry in entries if entry.is_unique]
+    seen = {_identity(entry) for entry in owned if entry.draft.tree == entry.source}
     for entry in owned:
         if entry.draft.tree == entry.source:
             continue

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.inspect import DictType, Field, StructType, Type, UnionType, VarTupleType, type_info
 
 from dovetail.api.decoding import Tree
-from dovetail.api.older.draft import Draft, Path, dotted, value_at
+from dovetail.api.older.draft import Draft, Path, path_text, value_at
 
 _ENVELOPE: Final = ("apiVersion", "kind", "metadata", "status")
 
@@ -24,7 +24,7 @@ def knows(wire_type: type[msgspec.Struct], path: Path) -> bool:
     """Whether the type has a field at this path."""
     now: Type | None = type_info(wire_type)
     for step in path:
-        now = _inner(now, step)
+        now = _inner_type(now, step)
         if now is None:
             return False
     return True
@@ -41,7 +41,7 @@ def report_unknown(
     the same place is kept; the rest is dropped from the tree. `others` are types of other versions,
     by their names for messages.
     """
-    for path in sorted(unknown_fields(wire_type, draft.source), key=dotted):
+    for path in sorted(unknown_fields(wire_type, draft.source), key=path_text):
         if path[0] in _ENVELOPE:
             continue
         if current is not None and knows(current, path):
@@ -69,9 +69,9 @@ def _drop(tree: Tree, path: Path) -> None:
 
 
 def _unknown(expected: Type, tree: Tree, path: Path) -> Iterator[Path]:
-    inner = _unwrapped(expected)
+    inner = _bare_type(expected)
     if isinstance(inner, StructType) and isinstance(tree, dict):
-        known = _named(inner)
+        known = _fields_by_name(inner)
         for key, value in tree.items():
             if key not in known:
                 yield (*path, key)
@@ -82,31 +82,33 @@ def _unknown(expected: Type, tree: Tree, path: Path) -> Iterator[Path]:
             yield from _unknown(inner.item_type, item, (*path, index))
 
 
-def _inner(expected: Type | None, step: str | int) -> Type | None:
-    inner = _unwrapped(expected) if expected is not None else None
+def _inner_type(expected: Type | None, step: str | int) -> Type | None:
+    inner = _bare_type(expected) if expected is not None else None
     if isinstance(inner, StructType):
-        field = _named(inner).get(str(step))
+        field = _fields_by_name(inner).get(str(step))
         return field.type if field is not None else None
     if isinstance(inner, VarTupleType) and isinstance(step, int):
         return inner.item_type
     return inner.value_type if isinstance(inner, DictType) else None
 
 
-def _unwrapped(expected: Type) -> Type:
+def _bare_type(expected: Type) -> Type:
     """The type without its None, and without what only annotates it."""
     if isinstance(expected, msgspec.inspect.Metadata):
-        return _unwrapped(expected.type)
+        return _bare_type(expected.type)
     if isinstance(expected, UnionType):
-        others = [one for one in expected.types if not isinstance(one, msgspec.inspect.NoneType)]
-        return _unwrapped(others[0]) if len(others) == 1 else expected
+        others = [kind for kind in expected.types if not isinstance(kind, msgspec.inspect.NoneType)]
+        return _bare_type(others[0]) if len(others) == 1 else expected
     return expected
 
 
 @lru_cache(maxsize=256)
 def _named_of(struct: type) -> dict[str, Field]:
     shape = type_info(struct)
-    return {one.encode_name: one for one in shape.fields} if isinstance(shape, StructType) else {}
+    return (
+        {item.encode_name: item for item in shape.fields} if isinstance(shape, StructType) else {}
+    )
 
 
-def _named(shape: StructType) -> dict[str, Field]:
+def _fields_by_name(shape: StructType) -> dict[str, Field]:
     return _named_of(shape.cls)

@@ -29,7 +29,7 @@ def entries(tree: Fields) -> dict[str, str]:
 def unchanged_settings(tree: Fields, providers: Sequence[OlderNodeClasses]) -> Draft:
     """The ConfigMap as it is, with a notice for each of its entries."""
     draft = Draft(tree, tree)
-    known = _OWN | {key: text for one in providers for key, text in one.settings.items()}
+    known = _OWN | {key: text for provider in providers for key, text in provider.settings.items()}
     draft.tell("", "is not read any more, and stays as it is: set flags or variables instead")
     for key in sorted(as_fields(tree.get("data"))):
         draft.tell(("data", key), known.get(key, "is unknown; it has no equal"))

@@ -39,7 +39,7 @@ def move_kubelets(pools: Iterable[Draft], classes: Sequence[Draft]) -> list[tupl
     by_key = {class_key(node_class): node_class for node_class in classes}
     users: dict[ClassKey, list[Draft]] = {}
     for pool in sorted(pools, key=lambda pool: pool.name):
-        users.setdefault(_used(pool), []).append(pool)
+        users.setdefault(_class_key(pool), []).append(pool)
     clones: list[tuple[Draft, Draft]] = []
     for key, sharing in sorted(users.items(), key=lambda item: msgspec.structs.astuple(item[0])):
         node_class = by_key.get(key)
@@ -55,7 +55,7 @@ def move_kubelets(pools: Iterable[Draft], classes: Sequence[Draft]) -> list[tupl
     return clones
 
 
-def _used(pool: Draft) -> ClassKey:
+def _class_key(pool: Draft) -> ClassKey:
     given = as_fields(pool.at(_REFERENCE))
     return ClassKey(*(str(given.get(field, "")) for field in ("group", "kind", "name")))
 

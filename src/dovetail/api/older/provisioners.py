@@ -80,7 +80,7 @@ def _reference(draft: Draft, classes: OlderNodeClasses | None) -> None:
     field = f"{_TEMPLATE}.nodeClassRef"
     given = draft.fields("spec.providerRef")
     group, kind = (classes.group, classes.kind) if classes is not None else ("", "")
-    if not given and draft.given("spec.provider") is not None:
+    if not given and draft.source_value("spec.provider") is not None:
         name, origin = draft.name, "spec.provider"
     elif given.get("name"):
         name, origin = str(given["name"]), "spec.providerRef"
@@ -102,16 +102,16 @@ def _reference(draft: Draft, classes: OlderNodeClasses | None) -> None:
 def _requirements(draft: Draft, renames: Renames, defaults: OlderNodeClasses | None) -> None:
     field = f"{_TEMPLATE}.requirements"
     path = tuple(field.split("."))
-    draft.put(field, draft.given("spec.requirements") or [], "spec.requirements")
+    draft.put(field, draft.source_value("spec.requirements") or [], "spec.requirements")
     renames.requirements(draft, path)
     written = items(draft.at(field))
     n_given = len(written)
     for old, key in _LISTS.items():
-        values = draft.given(f"spec.{old}")
+        values = draft.source_value(f"spec.{old}")
         if values:
             draft.moves[(*path, len(written))] = ("spec", old)
             written.append({"key": key, "operator": "In", "values": values})
-    constrained = {str(one["key"]) for one in written}
+    constrained = {str(entry["key"]) for entry in written}
     constrained |= as_fields(draft.at("spec.template.metadata.labels")).keys()
     added: list[Fields] = [
         {"key": key, "operator": "In", "values": [value]}
@@ -136,7 +136,9 @@ def _replace(draft: Draft, path: tuple[str, ...], written: list[Fields]) -> None
 def _tell_defaults(draft: Draft, added: list[Fields]) -> None:
     if not added:
         return
-    stated = "; ".join(f"{one['key']} {one['operator']} {_values(one['values'])}" for one in added)
+    stated = "; ".join(
+        f"{entry['key']} {entry['operator']} {_values(entry['values'])}" for entry in added
+    )
     draft.tell(
         "spec.requirements",
         f"defaults of v1alpha5 are written out, since v1 has none: {stated}; "
@@ -145,12 +147,12 @@ def _tell_defaults(draft: Draft, added: list[Fields]) -> None:
 
 
 def _values(given: object) -> str:
-    return ", ".join(str(one) for one in given) if isinstance(given, list) else str(given)
+    return ", ".join(str(value) for value in given) if isinstance(given, list) else str(given)
 
 
 def _expiry(draft: Draft) -> None:
     field = f"{_TEMPLATE}.expireAfter"
-    seconds = draft.given("spec.ttlSecondsUntilExpired")
+    seconds = draft.source_value("spec.ttlSecondsUntilExpired")
     if seconds is None:
         draft.put(field, "Never")
         draft.tell(
@@ -169,8 +171,8 @@ FORCEFUL: Final = (
 
 
 def _consolidation(draft: Draft) -> None:
-    empty = draft.given("spec.ttlSecondsAfterEmpty")
-    consolidates = draft.given("spec.consolidation.enabled") is True
+    empty = draft.source_value("spec.ttlSecondsAfterEmpty")
+    consolidates = draft.source_value("spec.consolidation.enabled") is True
     policy, after = "spec.disruption.consolidationPolicy", "spec.disruption.consolidateAfter"
     if consolidates:
         draft.put(policy, "WhenEmptyOrUnderutilized", "spec.consolidation.enabled")

@@ -56,9 +56,9 @@ class Renames:
 
     def __init__(self, providers: Sequence[OlderNodeClasses]) -> None:
         self._keys: Mapping[str, str] = _KEYS | {
-            old: new for one in providers for old, new in one.renamed_labels.items()
+            old: new for provider in providers for old, new in provider.renamed_labels.items()
         }
-        self._dropped = frozenset(label for one in providers for label in one.dropped_labels)
+        self._dropped = frozenset(label for item in providers for label in item.dropped_labels)
 
     def metadata(self, draft: Draft, *, is_new: bool) -> None:
         """Rename the labels and annotations of an object; a new kind drops what its server set."""

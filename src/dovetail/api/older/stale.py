@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from dovetail.api.karpenter import NodeClaim, NodePool
-from dovetail.api.older.draft import Fields, Notice, as_fields, dotted
+from dovetail.api.older.draft import Fields, Notice, as_fields, path_text
 from dovetail.api.older.fields import knows, unknown_fields
 from dovetail.api.older.shapes import BetaClaim, BetaPool
 
@@ -24,14 +24,14 @@ def stale_fields(tree: Fields, shape: type[msgspec.Struct] | None) -> Iterator[N
         return
     for path in unknown_fields(_CURRENT[shape], tree):
         if path[0] == "spec" and knows(shape, path):
-            yield Notice(dotted(path), _message())
+            yield Notice(path_text(path), _message())
     policy = as_fields(as_fields(tree.get("spec")).get("disruption")).get("consolidationPolicy")
     if policy == "WhenUnderutilized":
         yield Notice("spec.disruption.consolidationPolicy", _message("is a value of"))
 
 
-def _message(what: str = "is a field of") -> str:
+def _message(words: str = "is a field of") -> str:
     return (
-        f"{what} v1beta1, and the object says it is of v1, so it is left as it is; "
+        f"{words} v1beta1, and the object says it is of v1, so it is left as it is; "
         "write apiVersion karpenter.sh/v1beta1 to have it converted"
     )

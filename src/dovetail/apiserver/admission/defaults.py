@@ -16,9 +16,9 @@ _GENERATION: Final = "deprecated.daemonset.template.generation"
 
 def complete(ref: Ref, tree: Obj) -> None:
     """Fill in defaults, in place."""
-    found = _BY_KIND.get((ref.kind.group, ref.kind.name))
-    if found is not None:
-        found(tree)
+    complete_kind = _BY_KIND.get((ref.kind.group, ref.kind.name))
+    if complete_kind is not None:
+        complete_kind(tree)
 
 
 def count_templates(ref: Ref, old: Obj | None, new: Obj) -> None:
@@ -69,10 +69,10 @@ def _stateful_set(tree: Obj) -> None:
     _roll(part(spec, "updateStrategy"), {"partition": 0})
     fill_template(spec, "template")
     for claim in items(spec.get("volumeClaimTemplates")):
-        held = mapping(claim)
-        fill(held, {"apiVersion": "v1", "kind": "PersistentVolumeClaim"})
-        part(held, "spec").setdefault("volumeMode", "Filesystem")
-        part(held, "status").setdefault("phase", "Pending")
+        body = mapping(claim)
+        fill(body, {"apiVersion": "v1", "kind": "PersistentVolumeClaim"})
+        part(body, "spec").setdefault("volumeMode", "Filesystem")
+        part(body, "status").setdefault("phase", "Pending")
 
 
 def _daemon_set(tree: Obj) -> None:
@@ -140,8 +140,7 @@ _BY_KIND: Final[Mapping[tuple[str, str], _Fill]] = {
     ("", "Pod"): _pod,
     ("", "PodTemplate"): lambda tree: fill_template(tree, "template"),
     ("", "PersistentVolume"): lambda tree: fill(
-        part(tree, "spec"),
-        {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"},
+        part(tree, "spec"), {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"}
     ),
     ("", "PersistentVolumeClaim"): lambda tree: fill(
         part(tree, "spec"), {"volumeMode": "Filesystem"}

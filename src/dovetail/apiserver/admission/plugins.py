@@ -10,17 +10,7 @@ from dovetail import api
 from dovetail.apiserver import refusals
 from dovetail.apiserver.admission.pod_defaults import quality_of_service
 from dovetail.apiserver.storage import ObjectStore
-from dovetail.apiserver.trees import (
-    Obj,
-    at,
-    decoded,
-    encoded,
-    items,
-    mapping,
-    number,
-    part,
-    text,
-)
+from dovetail.apiserver.trees import Obj, at, decode, encode, items, mapping, number, part, text
 from dovetail.kube.seam import Ref
 
 _Admit = Callable[[ObjectStore, Ref, Obj], None]
@@ -39,7 +29,7 @@ def admit(storage: ObjectStore, ref: Ref, tree: Obj) -> None:
     key = (ref.kind.group, ref.kind.name)
     status = _STATUSES.get(key)
     if status is not None:
-        tree["status"] = decoded(encoded(status))
+        tree["status"] = decode(encode(status))
     further = _ADMIT.get(key)
     if further is not None:
         further(storage, ref, tree)
@@ -72,12 +62,12 @@ def _priority(storage: ObjectStore, ref: Ref, spec: Obj) -> None:
     elif name:
         stored = storage.find(Ref(PRIORITY_CLASS, name))
         if stored is None:
-            raise refusals.forbidden(ref, f"no PriorityClass with name {name} was found")
+            raise refusals.forbidden_error(ref, f"no PriorityClass with name {name} was found")
         _take_priority(spec, stored.tree())
     else:
         classes = [item.tree() for _, item in storage.table(PRIORITY_CLASS).items()]
         general = [class_ for class_ in classes if class_.get("globalDefault") is True]
-        general.sort(key=lambda one: number(one, "value"))
+        general.sort(key=lambda tree: number(tree, "value"))
         spec.setdefault("priority", 0)
         if general:
             spec["priorityClassName"] = text(general[0], "metadata", "name")
@@ -85,13 +75,13 @@ def _priority(storage: ObjectStore, ref: Ref, spec: Obj) -> None:
     spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
     if priority is not None and priority != spec["priority"]:
         why = f"the priority ({priority}) must not be provided; the class gives {spec['priority']}"
-        raise refusals.forbidden(ref, why)
+        raise refusals.forbidden_error(ref, why)
 
 
-def _take_priority(spec: Obj, found: Obj) -> None:
-    spec["priority"] = number(found, "value")
-    if text(found, "preemptionPolicy"):
-        spec["preemptionPolicy"] = text(found, "preemptionPolicy")
+def _take_priority(spec: Obj, class_tree: Obj) -> None:
+    spec["priority"] = number(class_tree, "value")
+    if text(class_tree, "preemptionPolicy"):
+        spec["preemptionPolicy"] = text(class_tree, "preemptionPolicy")
 
 
 def _tolerations(spec: Obj) -> None:
@@ -118,7 +108,9 @@ def _node(_storage: ObjectStore, _ref: Ref, tree: Obj) -> None:
     spec = part(tree, "spec")
     taints = items(spec.get("taints"))
     entry: Obj = {"key": _NOT_READY, "effect": "NoSchedule"}
-    if not any((text(one, "key"), text(one, "effect")) == tuple(entry.values()) for one in taints):
+    if not any(
+        (text(taint, "key"), text(taint, "effect")) == tuple(entry.values()) for taint in taints
+    ):
         spec["taints"] = [*taints, entry]
     status = part(tree, "status")
     part(status, "daemonEndpoints", "kubeletEndpoint").setdefault("Port", 0)

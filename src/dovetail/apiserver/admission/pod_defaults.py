@@ -98,7 +98,9 @@ def _fill_volume(volume: Obj) -> None:
 def quality_of_service(spec: Obj) -> str:
     """How well a pod is treated when memory is short: by what it asks for, and what it limits."""
     containers = [
-        mapping(one) for field in ("containers", "initContainers") for one in items(spec.get(field))
+        mapping(item)
+        for field in ("containers", "initContainers")
+        for item in items(spec.get(field))
     ]
     asked = [
         (mapping(at(item, "resources", "requests")), mapping(at(item, "resources", "limits")))

@@ -11,7 +11,7 @@ from typing import Final
 
 from dovetail import api
 from dovetail.apiserver.refusals import INVALID, REQUIRED
-from dovetail.apiserver.trees import Obj, decoded, encoded, items, mapping, texts
+from dovetail.apiserver.trees import Obj, decode, encode, items, mapping, texts
 from dovetail.kube.seam import Json
 
 _IDENTITY: Final = ("apiVersion", "kind", "metadata")
@@ -140,18 +140,18 @@ def shape(tree: Obj, schema: Obj) -> None:
     own = {key: value for key, value in tree.items() if key not in _IDENTITY}
     properties = mapping(schema.get("properties"))
     known = {key: value for key, value in properties.items() if key not in _IDENTITY}
-    formed = _formed(own, {**schema, "properties": known})
+    formed = _with_defaults(own, {**schema, "properties": known})
     for key in own:
         del tree[key]
     tree.update(mapping(formed))
 
 
-def _formed(value: Json, schema: Obj) -> Json:
+def _with_defaults(value: Json, schema: Obj) -> Json:
     if isinstance(value, dict):
         return _formed_object(value, schema)
     if isinstance(value, list):
         inner = mapping(schema.get("items"))
-        return [_formed(item, inner) for item in value]
+        return [_with_defaults(item, inner) for item in value]
     return value
 
 
@@ -160,13 +160,13 @@ def _formed_object(value: Obj, schema: Obj) -> Json:
         return value
     more = schema.get("additionalProperties")
     if isinstance(more, dict):
-        return {key: _formed(item, more) for key, item in value.items()}
+        return {key: _with_defaults(item, more) for key, item in value.items()}
     formed: Obj = {}
     for key, item in mapping(schema.get("properties")).items():
         inner = mapping(item)
-        found = value.get(key)
-        if found is None and "default" in inner:
-            found = decoded(encoded({"": inner["default"]}))[""]
-        if found is not None:
-            formed[key] = _formed(found, inner)
+        member = value.get(key)
+        if member is None and "default" in inner:
+            member = decode(encode({"": inner["default"]}))[""]
+        if member is not None:
+            formed[key] = _with_defaults(member, inner)
     return formed

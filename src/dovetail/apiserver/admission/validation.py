@@ -22,7 +22,7 @@ from dovetail.apiserver.trees import (
     Obj,
     at,
     canonical,
-    encoded,
+    encode,
     items,
     labels_of,
     mapping,
@@ -86,11 +86,11 @@ def _segment(name: str) -> Iterator[api.FieldProblem]:
 @lru_cache(maxsize=65536)
 def _name(name: str, *, is_label: bool) -> tuple[api.FieldProblem, ...]:
     """An object keeps its name as often as it is written."""
-    form, said = (_LABEL, _NO_LABEL) if is_label else (_SUBDOMAIN, _NO_SUBDOMAIN)
+    form, expected = (_LABEL, _NO_LABEL) if is_label else (_SUBDOMAIN, _NO_SUBDOMAIN)
     most = _MOST_OF_LABEL if is_label else _MOST_OF_NAME
     if len(name) > most:  # first, so that no endless name is matched
         return (_no_name(name, f"must be no more than {most} bytes"),)
-    return () if re.fullmatch(form, name) else (_no_name(name, said),)
+    return () if re.fullmatch(form, name) else (_no_name(name, expected),)
 
 
 def _no_name(name: str, why: str) -> api.FieldProblem:
@@ -103,7 +103,7 @@ def _label_problems(labels: tuple[tuple[str, str], ...]) -> tuple[api.FieldProbl
     wrong = [(key, _NO_KEY) for key, _ in labels if not is_label_key(key)]
     wrong += [(value, _NO_VALUE) for _, value in labels if not is_label_value(value)]
     return tuple(
-        api.FieldProblem("metadata.labels", f'{INVALID}"{what}": {why}') for what, why in wrong
+        api.FieldProblem("metadata.labels", f'{INVALID}"{label}": {why}') for label, why in wrong
     )
 
 
@@ -141,7 +141,7 @@ def _taints(tree: Obj) -> Iterator[api.FieldProblem]:
 
 def _by_kind(kind: api.Kind, traits: Traits, tree: Obj) -> Iterator[api.FieldProblem]:
     try:
-        value = api.read(kind, encoded(tree))
+        value = api.read(kind, encode(tree))
     except api.DecodeError as error:
         yield error.problem
         return
@@ -158,17 +158,19 @@ def _by_rules(kind: api.Kind, traits: Traits, tree: Obj) -> Iterator[api.FieldPr
     Only what a definition can say: the rest is for the controller to find, and to report.
     """
     try:
-        value = api.read(kind, encoded(tree))
+        value = api.read(kind, encode(tree))
     except api.DecodeError as error:
         yield error.problem
         return
     for field in ("spec", "status"):
-        held: object = getattr(value, field, None)
-        if isinstance(held, Wire):
-            yield from (one for one in check(held, field) if one.message in traits.rule_messages)
-    for one in requirement_problems(value, traits.extensions):
-        if one.message in traits.rule_messages:
-            yield one
+        part: object = getattr(value, field, None)
+        if isinstance(part, Wire):
+            yield from (
+                problem for problem in check(part, field) if problem.message in traits.rule_messages
+            )
+    for problem in requirement_problems(value, traits.extensions):
+        if problem.message in traits.rule_messages:
+            yield problem
     if isinstance(value, api.NodePool):
         yield from _schedules(value)
 
@@ -209,7 +211,7 @@ def _selector(tree: Obj) -> Iterator[api.FieldProblem]:
         yield api.FieldProblem("spec.selector", REQUIRED)
     labels = labels_of(tree, "spec", "template", "metadata", "labels")
     if not selects(selector, labels):
-        held = at(tree, "spec", "template", "metadata", "labels")
-        shown = canonical(held or None).decode()
+        pod_labels = at(tree, "spec", "template", "metadata", "labels")
+        shown = canonical(pod_labels or None).decode()
         why = "`selector` does not match template `labels`"
         yield api.FieldProblem("spec.template.metadata.labels", f"{INVALID}{shown}: {why}")

@@ -33,7 +33,7 @@ async def patch_in(request: web.Request, subresource: str) -> Patch:
     try:
         how = PatchType(request.content_type)
     except ValueError:
-        raise refusals.unsupported(request.content_type) from None
+        raise refusals.unsupported_error(request.content_type) from None
     tree = await _tree(request, tuple(PatchType))
     if not isinstance(tree, dict | list):
         msg = "expected a patch"
@@ -96,7 +96,7 @@ def _agent(request: web.Request) -> str:
 
 async def _tree(request: web.Request, allowed: tuple[str, ...]) -> Json:
     if request.content_type not in (*allowed, "application/octet-stream"):
-        raise refusals.unsupported(request.content_type)
+        raise refusals.unsupported_error(request.content_type)
     data = await request.read()
     if request.content_type == protobuf.CONTENT_TYPE:
         return _from_protobuf(data)
@@ -112,8 +112,8 @@ async def _tree(request: web.Request, allowed: tuple[str, ...]) -> Json:
 
 def _from_yaml(data: bytes) -> Json:
     try:
-        found = next(trees(data), (0, None))
-        tree: Json = _decoder.decode(msgspec.json.encode(found[1]))
+        document = next(trees(data), (0, None))
+        tree: Json = _decoder.decode(msgspec.json.encode(document[1]))
     except (YamlError, msgspec.MsgspecError, TypeError) as error:
         msg = f"the object provided is unrecognized: {error}"
         raise refusals.bad_request(msg) from None

@@ -30,40 +30,40 @@ def document(path: str) -> Mapping[str, Json] | None:
 
 
 def _resources(group: str, version: str) -> dict[str, Json]:
-    found: list[Json] = []
+    resources: list[Json] = []
     for item in OFFERED:
         if (item.kind.group, item.kind.version) == (group, version):
-            found.append(_resource(item))
-            found += [_part(item, name, part) for name, part in item.parts.items()]
+            resources.append(_resource(item))
+            resources += [_part(item, name, part) for name, part in item.parts.items()]
     return {
         "kind": "APIResourceList",
         "apiVersion": "v1",
         "groupVersion": f"{group}/{version}" if group else version,
-        "resources": found,
+        "resources": resources,
     }
 
 
-def _resource(one: Offered) -> dict[str, Json]:
-    kind = one.kind
+def _resource(offered: Offered) -> dict[str, Json]:
+    kind = offered.kind
     result: dict[str, Json] = {
         "name": kind.plural,
-        "singularName": one.singular,
+        "singularName": offered.singular,
         "namespaced": kind.is_namespaced,
         "kind": kind.name,
-        "verbs": list(one.verbs),
+        "verbs": list(offered.verbs),
     }
-    if one.short_names:
-        result["shortNames"] = list(one.short_names)
-    if one.categories:
-        result["categories"] = list(one.categories)
+    if offered.short_names:
+        result["shortNames"] = list(offered.short_names)
+    if offered.categories:
+        result["categories"] = list(offered.categories)
     return result
 
 
-def _part(one: Offered, name: str, part: Subresource) -> dict[str, Json]:
+def _part(offered: Offered, name: str, part: Subresource) -> dict[str, Json]:
     result: dict[str, Json] = {
-        "name": f"{one.kind.plural}/{name}",
+        "name": f"{offered.kind.plural}/{name}",
         "singularName": "",
-        "namespaced": one.kind.is_namespaced,
+        "namespaced": offered.kind.is_namespaced,
         "kind": part.kind,
         "verbs": list(part.verbs),
     }

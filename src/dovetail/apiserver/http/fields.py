@@ -56,13 +56,13 @@ class Sifted(msgspec.Struct, frozen=True):
     unknown: tuple[str, ...]
 
 
-def sifted(tree: Obj, offered: Offered) -> Sifted:
+def sift(tree: Obj, offered: Offered) -> Sifted:
     """An object without what its kind does not know. Raises InvalidError."""
     sieve = _Sieve(offered)
-    return Sifted(_walked(sieve, tree, offered), tuple(sieve.unknown))
+    return Sifted(_walk(sieve, tree, offered), tuple(sieve.unknown))
 
 
-def _walked(sieve: _Sieve, tree: Obj, offered: Offered) -> Obj:
+def _walk(sieve: _Sieve, tree: Obj, offered: Offered) -> Obj:
     try:
         return sieve.object(tree, type_schema(offered), FieldPath(owner=type_name(offered)))
     except RecursionError:
@@ -97,8 +97,8 @@ class _Sieve:
                 self.unknown.append(place.field(key, "").path)
         return made
 
-    def _value(self, value: Json, said: Obj, place: FieldPath) -> Json:
-        owner, known = _resolved(said)
+    def _value(self, value: Json, tree_schema: Obj, place: FieldPath) -> Json:
+        owner, known = _resolve(tree_schema)
         if value is None or "oneOf" in known or "anyOf" in known:
             return value
         self._check(value, known, place)
@@ -131,12 +131,12 @@ class _Sieve:
         raise InvalidError(400, "BadRequest", msg)
 
 
-def _resolved(said: Obj) -> tuple[str, Obj]:
+def _resolve(shape: Obj) -> tuple[str, Obj]:
     """The schema that is meant, and the name of its type."""
-    parts = said.get("allOf")
-    first = parts[0] if isinstance(parts, list) and parts else said
+    parts = shape.get("allOf")
+    first = parts[0] if isinstance(parts, list) and parts else shape
     reference = first.get("$ref") if isinstance(first, dict) else None
-    return (reference, schema(reference)) if isinstance(reference, str) else ("", said)
+    return (reference, schema(reference)) if isinstance(reference, str) else ("", shape)
 
 
 def _is_a(value: Json, wanted: str) -> bool:
@@ -166,11 +166,11 @@ def strictly(unknown: tuple[str, ...], offered: Offered) -> ApiError:
     return InvalidError(400, "BadRequest", msg)
 
 
-def strictly_patched(unknown: tuple[str, ...], asked: Patch) -> ApiError:
+def strict_patch_error(unknown: tuple[str, ...], asked: Patch) -> ApiError:
     """The refusal of a patch that has unknown fields; it is shown as the server has read it."""
     told = ", ".join(f'unknown field "{path}"' for path in unknown)
     is_tree = asked.type is PatchType.STRATEGIC
-    body = _printed(asked.body) if is_tree else msgspec.json.encode(asked.body).decode()
+    body = _go_text(asked.body) if is_tree else msgspec.json.encode(asked.body).decode()
     shown = msgspec.json.encode(body).decode()
     cause = Cause(
         "FieldValueInvalid", f"Invalid value: {shown}: strict decoding error: {told}", "patch"
@@ -179,26 +179,26 @@ def strictly_patched(unknown: tuple[str, ...], asked: Patch) -> ApiError:
     return InvalidError(422, "Invalid", msg, Details(causes=(cause,)))
 
 
-def _printed(tree: object) -> str:
+def _go_text(tree: object) -> str:
     """A tree as Go prints it."""
     if isinstance(tree, Mapping):
-        pairs = " ".join(f"{key}:{_printed(tree[key])}" for key in sorted(tree))
+        pairs = " ".join(f"{key}:{_go_text(tree[key])}" for key in sorted(tree))
         return f"map[{pairs}]"
     if isinstance(tree, list):
-        return f"[{' '.join(map(_printed, tree))}]"
+        return f"[{' '.join(map(_go_text, tree))}]"
     if isinstance(tree, bool):
         return "true" if tree else "false"
     return "<nil>" if tree is None else str(tree)
 
 
-def undeclared(where: str, tree: Obj, offered: Offered) -> ApiError | None:
+def undeclared_error(where: str, tree: Obj, offered: Offered) -> ApiError | None:
     """The refusal of an apply that names what its kind does not have, `where` it is applied."""
     sieve = _Sieve(offered, applies=True)
-    _walked(sieve, tree, offered)
-    found = [f".{path}: field not declared in schema" for path in sieve.unknown] + sieve.mistyped
-    if not found:
+    _walk(sieve, tree, offered)
+    problems = [f".{path}: field not declared in schema" for path in sieve.unknown] + sieve.mistyped
+    if not problems:
         return None
-    told = "\n".join(found)
+    told = "\n".join(problems)
     about = f"{where}; {offered.kind.api_version}, Kind={offered.kind.name}"
     msg = f"failed to create typed patch object ({about}): {told}"
     return UnavailableError(500, "", msg)  # 500 without a reason is what a real server says

@@ -100,10 +100,7 @@ _NOT_SERVED: Final = (("autoscaling", "v1"), ("events.k8s.io", "v1"))
 _VERBS: Final = (
     "delete", "deletecollection", "get", "list", "patch", "create", "update", "watch",
 )  # fmt: skip
-_OPEN: Final[Mapping[str, Json]] = {
-    "type": "object",
-    "x-kubernetes-preserve-unknown-fields": True,
-}
+_OPEN: Final[Mapping[str, Json]] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _STATUS_VERBS: Final = ("get", "patch", "update")
 
 
@@ -122,14 +119,14 @@ class Offered(msgspec.Struct, frozen=True):
     schema: Mapping[str, Json] | None = None
 
 
-def _offered() -> Iterator[Offered]:
+def _all_offered() -> Iterator[Offered]:
     for resource in surface().resources:
         if (resource.group, resource.version) not in _NOT_SERVED:
             yield _built_in(resource)
     added = registry.extensions()
-    definitions = {_identity(one): one for one in crds(added)}
-    own = {(one.group, one.kind) for one in surface().resources}
-    for kind in sorted(api.extended(added).values(), key=_turn):
+    definitions = {_identity(definition): definition for definition in crds(added)}
+    own = {(resource.group, resource.kind) for resource in surface().resources}
+    for kind in sorted(api.all_kinds(added).values(), key=_sort_key):
         definition = definitions.get((kind.group, kind.name))
         if definition is not None:
             yield _custom(kind, definition)
@@ -138,17 +135,29 @@ def _offered() -> Iterator[Offered]:
             yield Offered(kind, kind.name.lower(), _VERBS, parts=parts, schema=_OPEN)
 
 
-def _turn(kind: api.Kind) -> tuple[str, bool, str]:
+def _sort_key(kind: api.Kind) -> tuple[str, bool, str]:
     """As a real server lists what is defined: by group and name, versions for use first."""
     return kind.group, "alpha" in kind.version, kind.plural
 
 
-def _built_in(one: Resource) -> Offered:
-    known = api.KINDS.get((one.group, one.kind))
+def _built_in(resource: Resource) -> Offered:
+    known = api.KINDS.get((resource.group, resource.kind))
     kind = known or api.Kind(
-        one.group, one.version, one.kind, one.plural, api.Object, one.namespaced
+        resource.group,
+        resource.version,
+        resource.kind,
+        resource.plural,
+        api.Object,
+        resource.namespaced,
     )
-    return Offered(kind, one.singular_name, one.verbs, one.short_names, one.categories, one.parts)
+    return Offered(
+        kind,
+        resource.singular_name,
+        resource.verbs,
+        resource.short_names,
+        resource.categories,
+        resource.parts,
+    )
 
 
 def _identity(definition: Mapping[str, Json]) -> tuple[str, str]:
@@ -178,8 +187,8 @@ def _custom(kind: api.Kind, definition: Mapping[str, Json]) -> Offered:
     )
 
 
-OFFERED: Final = tuple(_offered())
-BY_PATH: Final = {(one.kind.group, one.kind.version, one.kind.plural): one for one in OFFERED}
+OFFERED: Final = tuple(_all_offered())
+BY_PATH: Final = {(item.kind.group, item.kind.version, item.kind.plural): item for item in OFFERED}
 
 
 _NAMESPACES = "namespaces"
@@ -209,14 +218,14 @@ def target(raw_path: str) -> Target | None:
     steps = [unquote(step) for step in raw_path.strip("/").split("/")]
     match steps:
         case ["api", version, *rest]:
-            return _within("", version, rest)
+            return _target_of("", version, rest)
         case ["apis", group, version, *rest]:
-            return _within(group, version, rest)
+            return _target_of(group, version, rest)
         case _:
             return None
 
 
-def _within(group: str, version: str, steps: list[str]) -> Target | None:
+def _target_of(group: str, version: str, steps: list[str]) -> Target | None:
     namespace = ""
     # A namespace has parts of its own, which are no kinds.
     if len(steps) > 2 and steps[0] == _NAMESPACES and (group, version, steps[2]) in BY_PATH:

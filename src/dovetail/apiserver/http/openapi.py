@@ -22,7 +22,7 @@ PARAMETERS: Final = ("dryRun", "fieldValidation")
 _GVK: Final = "x-kubernetes-group-version-kind"
 
 
-def _sized(number: int, data: bytes) -> bytes:
+def _with_size(number: int, data: bytes) -> bytes:
     """A field that says how long it is: text, or a message."""
     return _varint(number << 3 | 2) + _varint(len(data)) + data
 
@@ -38,30 +38,32 @@ def _varint(value: int) -> bytes:
 @cache
 def document_v2() -> bytes:
     """The whole document."""
-    info = _sized(1, b"Kubernetes") + _sized(2, b"v1")
-    paths = b"".join(_sized(2, _path_v2(item)) for item in OFFERED)
-    return _sized(1, b"2.0") + _sized(2, info) + _sized(8, paths)
+    info = _with_size(1, b"Kubernetes") + _with_size(2, b"v1")
+    paths = b"".join(_with_size(2, _path_v2(item)) for item in OFFERED)
+    return _with_size(1, b"2.0") + _with_size(2, info) + _with_size(8, paths)
 
 
-def _path_v2(one: Offered) -> bytes:
-    kind = one.kind
+def _path_v2(offered: Offered) -> bytes:
+    kind = offered.kind
     root = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
     within = "/namespaces/{namespace}" if kind.is_namespaced else ""
     name = f"{root}{within}/{kind.plural}/{{name}}"
-    patch = b"".join(_sized(8, _parameter(each)) for each in PARAMETERS) + _sized(13, _meant(one))
-    return _sized(1, name.encode()) + _sized(2, _sized(8, patch))
+    patch = b"".join(_with_size(8, _parameter(each)) for each in PARAMETERS) + _with_size(
+        13, _kind_message(offered)
+    )
+    return _with_size(1, name.encode()) + _with_size(2, _with_size(8, patch))
 
 
 def _parameter(name: str) -> bytes:
     """A parameter of the query, in the boxes that tell it from those of other places."""
-    query = _sized(2, b"query") + _sized(4, name.encode())
-    return _sized(1, _sized(2, _sized(3, query)))
+    query = _with_size(2, b"query") + _with_size(4, name.encode())
+    return _with_size(1, _with_size(2, _with_size(3, query)))
 
 
-def _meant(one: Offered) -> bytes:
-    kind = one.kind
+def _kind_message(offered: Offered) -> bytes:
+    kind = offered.kind
     message = f'group: "{kind.group}"\nkind: {kind.name}\nversion: {kind.version}\n'
-    return _sized(1, _GVK.encode()) + _sized(2, _sized(2, message.encode()))
+    return _with_size(1, _GVK.encode()) + _with_size(2, _with_size(2, message.encode()))
 
 
 _ROOT: Final = "/openapi/v3"
@@ -80,9 +82,7 @@ _IDENTITY: Final[Obj] = {
 def document(path: str) -> Obj | None:
     """What stands at a path below /openapi, if anything."""
     if path == _ROOT:
-        return {
-            "paths": {root: {"serverRelativeURL": f"{_ROOT}/{root}"} for root in _roots()},
-        }
+        return {"paths": {root: {"serverRelativeURL": f"{_ROOT}/{root}"} for root in _roots()}}
     version = _roots().get(path.removeprefix(f"{_ROOT}/"))
     return _document(version) if version is not None else None
 
@@ -93,8 +93,8 @@ def _roots() -> dict[str, tuple[str, str]]:
     return {_root(item): (item.kind.group, item.kind.version) for item in OFFERED}
 
 
-def _root(one: Offered) -> str:
-    kind = one.kind
+def _root(offered: Offered) -> str:
+    kind = offered.kind
     return f"apis/{kind.group}/{kind.version}" if kind.group else f"api/{kind.version}"
 
 
@@ -114,35 +114,37 @@ def _document(version: tuple[str, str]) -> Obj:
     }
 
 
-def type_name(one: Offered) -> str:
+def type_name(offered: Offered) -> str:
     """The name of a kind's type."""
-    kind = one.kind
+    kind = offered.kind
     key = (kind.group, kind.version, kind.name)
     reversed_group = ".".join(reversed(kind.group.split(".")))
     return names_by_kind().get(key) or f"{reversed_group}.{kind.version}.{kind.name}"
 
 
-def type_schema(one: Offered) -> Obj:
+def type_schema(offered: Offered) -> Obj:
     """What a kind is made of; references are names of other types."""
-    if one.schema is None:
-        return schema(type_name(one))
-    own = one.schema.get("properties")
+    if offered.schema is None:
+        return schema(type_name(offered))
+    own = offered.schema.get("properties")
     properties: Obj = {
         **(own if isinstance(own, dict) else {}),
         **_IDENTITY,
         "metadata": {"allOf": [{"$ref": _META}], "description": "Its names, labels and owners."},
     }
-    meant: Json = [{"group": one.kind.group, "version": one.kind.version, "kind": one.kind.name}]
-    return {**one.schema, "properties": properties, "x-kubernetes-group-version-kind": meant}
+    meant: Json = [
+        {"group": offered.kind.group, "version": offered.kind.version, "kind": offered.kind.name}
+    ]
+    return {**offered.schema, "properties": properties, "x-kubernetes-group-version-kind": meant}
 
 
-def _paths(one: Offered) -> Obj:
-    kind = one.kind
+def _paths(offered: Offered) -> Obj:
+    kind = offered.kind
     meant: Json = {"group": kind.group, "version": kind.version, "kind": kind.name}
     within = "/namespaces/{namespace}" if kind.is_namespaced else ""
-    all_of_them = f"/{_root(one)}{within}/{kind.plural}"
+    all_of_them = f"/{_root(offered)}{within}/{kind.plural}"
 
-    def done(action: str) -> Json:
+    def _action_json(action: str) -> Json:
         return {
             "x-kubernetes-action": action,
             "x-kubernetes-group-version-kind": meant,
@@ -151,26 +153,26 @@ def _paths(one: Offered) -> Obj:
         }
 
     return {
-        all_of_them: {"get": done("list"), "post": done("post")},
-        f"{all_of_them}/{{name}}": {"get": done("get"), "patch": done("patch")},
+        all_of_them: {"get": _action_json("list"), "post": _action_json("post")},
+        f"{all_of_them}/{{name}}": {"get": _action_json("get"), "patch": _action_json("patch")},
     }
 
 
-def _gather(name: str, tree: Obj, found: Obj) -> None:
+def _gather(name: str, tree: Obj, gathered: Obj) -> None:
     """Put a type and all that it is made of among those found."""
-    if name in found:
+    if name in gathered:
         return
-    found[name] = {}
+    gathered[name] = {}
     needed: list[str] = []
-    found[name] = _referring(tree, needed)
+    gathered[name] = _with_references(tree, needed)
     for other in needed:
-        _gather(other, schema(other), found)
+        _gather(other, schema(other), gathered)
 
 
-def _referring(tree: Json, needed: list[str]) -> Json:
+def _with_references(tree: Json, needed: list[str]) -> Json:
     """The same with references as OpenAPI writes them; what they name is noted."""
     if isinstance(tree, list):
-        return [_referring(item, needed) for item in tree]
+        return [_with_references(item, needed) for item in tree]
     if not isinstance(tree, dict):
         return tree
     made: Obj = {}
@@ -179,5 +181,5 @@ def _referring(tree: Json, needed: list[str]) -> Json:
             needed.append(value)
             made[key] = _REFERENCE + value
         else:
-            made[key] = _referring(value, needed)
+            made[key] = _with_references(value, needed)
     return made

@@ -50,8 +50,8 @@ def object_of(data: bytes) -> Obj:
         msg = "the body is no envelope of Kubernetes"
         raise ProtobufError(msg)
     envelope = dict(_fields(data[len(_MAGIC) :]))
-    held = dict(_fields(_bytes(envelope.get(1, b""))))
-    version, kind = (_bytes(held.get(number, b"")).decode() for number in (1, 2))
+    type_meta = dict(_fields(_bytes(envelope.get(1, b""))))
+    version, kind = (_bytes(type_meta.get(number, b"")).decode() for number in (1, 2))
     return {
         "apiVersion": version,
         "kind": kind,
@@ -77,9 +77,9 @@ def _message(name: str, data: bytes, depth: int) -> Obj:
         if how == "map":
             entry = dict(_fields(_bytes(raw)))
             key = _bytes(entry.get(1, b"")).decode()
-            held = made.setdefault(field, {})
-            if isinstance(held, dict):
-                held[key] = _value(kind, entry.get(2, b""), depth)
+            part = made.setdefault(field, {})
+            if isinstance(part, dict):
+                part[key] = _value(kind, entry.get(2, b""), depth)
         elif how == "repeated":
             several = made.setdefault(field, [])
             if isinstance(several, list):
@@ -105,18 +105,18 @@ def _value(kind: str, raw: int | bytes, depth: int) -> Json:
     if "." not in kind and isinstance(raw, int):
         return raw - (1 << 64) if raw >> 63 else raw
     read = _SPECIAL.get(kind.rpartition(".")[2]) if kind.startswith(_MACHINERY) else None
-    held = _bytes(raw)
-    return read(held) if read is not None else _message(kind, held, depth + 1)
+    data = _bytes(raw)
+    return read(data) if read is not None else _message(kind, data, depth + 1)
 
 
 def _int_or_string(raw: bytes) -> Json:
-    held = dict(_fields(raw))
-    return _bytes(held.get(3, b"")).decode() if held.get(1) == 1 else int(held.get(2, 0) or 0)
+    fields = dict(_fields(raw))
+    return _bytes(fields.get(3, b"")).decode() if fields.get(1) == 1 else int(fields.get(2, 0) or 0)
 
 
 def _time(raw: bytes) -> Json:
-    held = dict(_fields(raw))
-    seconds = held.get(1, 0)
+    fields = dict(_fields(raw))
+    seconds = fields.get(1, 0)
     if not isinstance(seconds, int) or not 0 < seconds < 1 << 40:
         return None
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -45,17 +45,14 @@ def status_of(error: ApiError) -> dict[str, Json]:
     }
 
 
-def refused(error: ApiError) -> web.Response:
+def refusal_response(error: ApiError) -> web.Response:
     """The whole answer."""
     body = status_of(error)
     headers: dict[str, str] = {}
     if isinstance(error, TooManyRequestsError) and error.retry_after is not None:
         headers["Retry-After"] = str(math.ceil(error.retry_after.total_seconds()))
     return web.Response(
-        body=msgspec.json.encode(body),
-        status=error.status,
-        headers=headers,
-        content_type=JSON_TYPE,
+        body=msgspec.json.encode(body), status=error.status, headers=headers, content_type=JSON_TYPE
     )
 
 
@@ -85,7 +82,7 @@ class Reading:
             raise refusals.no_such_resource()
         raw = await self._kube.get(target.ref)
         if tables.is_wanted(request.headers.get("Accept", "")):
-            return answer(self._tables(request, target).encoded([raw]))
+            return answer(self._tables(request, target).encode([raw]))
         return answer(raw)
 
     def _tables(self, request: web.Request, target: Target) -> TablePrinter:
@@ -107,7 +104,7 @@ class Reading:
         if page.token:
             meta["continue"] = page.token
         if tables.is_wanted(request.headers.get("Accept", "")):
-            return answer(self._tables(request, target).encoded(page.items, meta))
+            return answer(self._tables(request, target).encode(page.items, meta))
         head = {
             "kind": f"{target.kind.name}List",
             "apiVersion": target.kind.api_version,
@@ -157,7 +154,7 @@ class Reading:
                         continue
                 shown: bytes | msgspec.Raw = change.object
                 if as_table and change.type is not WatchEventType.BOOKMARK:
-                    shown = self._tables(request, target).encoded([change.object])
+                    shown = self._tables(request, target).encode([change.object])
                 await response.write(
                     b'{"type":"%b","object":%b}\n' % (change.type.value.encode(), bytes(shown))
                 )

@@ -131,4 +131,4 @@ class _Front:
                 raise refusals.no_such_method(request.method)
             return await respond(request, meant)
         except ApiError as error:
-            return reading.refused(error)
+            return reading.refusal_response(error)

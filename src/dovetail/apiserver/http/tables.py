@@ -15,9 +15,9 @@ from dovetail.apiserver.http.columns.cells import (
     NAME,
     Cell,
     Column,
-    found,
-    shown,
     since,
+    value_json,
+    values_at,
 )
 from dovetail.apiserver.http.kinds import Offered
 from dovetail.apiserver.trees import Obj, mapping
@@ -47,7 +47,7 @@ class TablePrinter:
         self._now = now
         self._included = included or Inclusion.METADATA
 
-    def encoded(self, raws: Iterable[msgspec.Raw], meta: Obj | None = None) -> bytes:
+    def encode(self, raws: Iterable[msgspec.Raw], meta: Obj | None = None) -> bytes:
         """The objects as the rows of a table."""
         trees: list[Obj] = [_decoder.decode(raw) for raw in raws]
         version = mapping(trees[-1].get("metadata")).get("resourceVersion") if trees else ""
@@ -55,7 +55,7 @@ class TablePrinter:
             "kind": "Table",
             "apiVersion": "meta.k8s.io/v1",
             "metadata": meta or {"resourceVersion": version},
-            "columnDefinitions": [_defined(column) for column in self._columns],
+            "columnDefinitions": [_definition(column) for column in self._columns],
             "rows": [self._row(tree) for tree in trees],
         }
         return msgspec.json.encode(table)
@@ -73,7 +73,7 @@ class TablePrinter:
         return row
 
 
-def _defined(column: Column) -> Obj:
+def _definition(column: Column) -> Obj:
     return {
         "name": column.name,
         "type": column.type,
@@ -96,21 +96,21 @@ def _of_definition(column: Mapping[str, Json]) -> Column:
     priority = column.get("priority")
     return Column(
         str(column.get("name")),
-        _dated(path) if kind == "date" else _plain(path),
+        _age_cell(path) if kind == "date" else _first_cell(path),
         kind,
         priority if isinstance(priority, int) else 0,
     )
 
 
-def _plain(path: str) -> Cell:
+def _first_cell(path: str) -> Cell:
     """Of several things only the first is shown."""
-    return lambda tree, _: shown(next(iter(found(tree, path)), None))
+    return lambda tree, _: value_json(next(iter(values_at(tree, path)), None))
 
 
-def _dated(path: str) -> Cell:
+def _age_cell(path: str) -> Cell:
     def age(tree: Obj, now: datetime) -> Json:
-        said = next(iter(found(tree, path)), None)
-        return since(said, now) if isinstance(said, str) else None
+        value = next(iter(values_at(tree, path)), None)
+        return since(value, now) if isinstance(value, str) else None
 
     return age
 

@@ -11,13 +11,7 @@ from aiohttp import web
 from dovetail import api
 from dovetail.apiserver import refusals
 from dovetail.apiserver.http import fields
-from dovetail.apiserver.http.bodies import (
-    deletion,
-    deletion_in,
-    manner_of,
-    object_in,
-    patch_in,
-)
+from dovetail.apiserver.http.bodies import deletion, deletion_in, manner_of, object_in, patch_in
 from dovetail.apiserver.http.kinds import Offered, Target
 from dovetail.apiserver.http.reading import answer, scope_of
 from dovetail.apiserver.trees import Obj, mapping
@@ -53,10 +47,10 @@ class Writing:
         kube = self._kube.on_behalf(manner_of(request))
         body = await object_in(request)
         if not target.name:
-            review = _reviewed(target.offered, body)
+            review = _review_answer(target.offered, body)
             if review is not None:
                 return answer(review, 201)
-            sound, warnings = _checked(request, target, body)
+            sound, warnings = _check_fields(request, target, body)
             return answer(await kube.create(target.kind, sound, target.namespace), 201, warnings)
         if target.kind.name != "Pod":
             raise refusals.no_such_method(request.method)
@@ -75,11 +69,11 @@ class Writing:
         if not target.name or target.subresource not in _PATCHED:
             raise refusals.no_such_resource()
         asked = await patch_in(request, target.subresource)
-        is_new = asked.type is PatchType.APPLY and await self._found(target.ref) is None
+        is_new = asked.type is PatchType.APPLY and await self._existing(target.ref) is None
         warnings: tuple[str, ...] = ()
         if isinstance(asked.body, Mapping) and target.subresource != "scale":
             _check_declared(target, asked)
-            sound, warnings = _checked(request, target, dict(asked.body), asked)
+            sound, warnings = _check_fields(request, target, dict(asked.body), asked)
             asked = msgspec.structs.replace(asked, body=sound)
         made = await kube.patch(target.ref, asked)
         return answer(made, 201 if is_new else 200, warnings)
@@ -92,7 +86,7 @@ class Writing:
         body = await object_in(request)
         warnings: tuple[str, ...] = ()
         if target.subresource != "scale":
-            body, warnings = _checked(request, target, body)
+            body, warnings = _check_fields(request, target, body)
         whole: list[Json] = [{"op": "replace", "path": "", "value": body}]
         asked = Patch(whole, PatchType.JSON, target.subresource, manner.manager)
         return answer(await self._kube.on_behalf(manner).patch(target.ref, asked), 200, warnings)
@@ -107,7 +101,7 @@ class Writing:
             return await self._delete_all(request, target, how)
         before = await kube.get(target.ref)
         await kube.delete(target.ref, how)
-        left = await self._found(target.ref)
+        left = await self._existing(target.ref)
         if left is not None and _uid(left) == _uid(before):
             return answer(left)
         return answer(_success(target.ref, uid=_uid(before)))
@@ -125,37 +119,37 @@ class Writing:
                 continue  # somebody else was faster
         return answer(_success(Ref(target.kind, "", target.namespace)))
 
-    async def _found(self, ref: Ref) -> msgspec.Raw | None:
+    async def _existing(self, ref: Ref) -> msgspec.Raw | None:
         try:
             return await self._kube.get(ref)
         except NotFoundError:
             return None
 
 
-def _checked(
+def _check_fields(
     request: web.Request, target: Target, body: Obj, patch: Patch | None = None
 ) -> tuple[Obj, tuple[str, ...]]:
     """An object or a patch without unknown fields, and warnings of them. Raises InvalidError."""
     how = request.query.get("fieldValidation", "")
-    found = fields.sifted(body, target.offered)
-    if how == fields.STRICT and found.unknown:
+    sifted = fields.sift(body, target.offered)
+    if how == fields.STRICT and sifted.unknown:
         if patch is not None:
-            raise fields.strictly_patched(found.unknown, patch)
-        raise fields.strictly(found.unknown, target.offered)
-    told = () if how == fields.IGNORE else found.unknown
-    return found.tree, tuple(f'unknown field "{path}"' for path in told)
+            raise fields.strict_patch_error(sifted.unknown, patch)
+        raise fields.strictly(sifted.unknown, target.offered)
+    told = () if how == fields.IGNORE else sifted.unknown
+    return sifted.tree, tuple(f'unknown field "{path}"' for path in told)
 
 
 def _check_declared(target: Target, asked: Patch) -> None:
     """What is applied has no unknown fields, whatever the client says. Raises ApiError."""
     if asked.type is PatchType.APPLY and isinstance(asked.body, Mapping):
         where = f"{target.namespace}/{target.name}"
-        refusal = fields.undeclared(where, dict(asked.body), target.offered)
+        refusal = fields.undeclared_error(where, dict(asked.body), target.offered)
         if refusal is not None:
             raise refusal
 
 
-def _reviewed(offered: Offered, body: Obj) -> bytes | None:
+def _review_answer(offered: Offered, body: Obj) -> bytes | None:
     """An access review with its answer, by which everybody may do everything, as an administrator;
     None for kinds that are no question.
     """

@@ -33,7 +33,7 @@ def check_appliable(wanted: Obj) -> None:
         raise bad_request(msg)
 
 
-def applied(live: Obj, wanted: Obj, asked: Patch, lists: Lists, stamp: Stamp) -> Obj:
+def apply(live: Obj, wanted: Obj, asked: Patch, lists: Lists, stamp: Stamp) -> Obj:
     """The object with what a manager wants of it. Raises ConflictError."""
     owned = ownership.read(live) or {_BEFORE: ownership.paths(live, lists)}
     me: Owner = (asked.manager, APPLY, asked.subresource)
@@ -43,14 +43,14 @@ def applied(live: Obj, wanted: Obj, asked: Patch, lists: Lists, stamp: Stamp) ->
     if lost and not asked.force:
         raise _refusal(lost, stamp)
     others = {
-        owner: held - {path for loser, path in lost if loser == owner}
-        for owner, held in owned.items()
+        owner: paths - {path for loser, path in lost if loser == owner}
+        for owner, paths in owned.items()
         if owner != me
     }
     kept = set[Path]().union(*others.values())
-    made = mapping(_merged(live, wanted, (), lists))
+    made = mapping(_merge(live, wanted, (), lists))
     # Items before what is in them: without its keys an item could not be found any more.
-    for path in sorted(owned.get(me, set()) - mine - kept, key=lambda one: (len(one), one)):
+    for path in sorted(owned.get(me, set()) - mine - kept, key=lambda steps: (len(steps), steps)):
         if not _holds(path, mine | kept):
             ownership.remove(made, path, lists)
     ownership.write(made, {**others, me: mine}, stamp)
@@ -83,10 +83,10 @@ def _conflicts(changed: set[Path], owned: Owned, me: Owner) -> list[tuple[Owner,
     ]
 
 
-def _differs(one: Obj, other: Obj, path: Path, lists: Lists) -> bool:
+def _differs(first: Obj, other: Obj, path: Path, lists: Lists) -> bool:
     if not path[-1].startswith("f:"):
         return False  # both have the item; what is in it has paths of its own
-    return canonical(ownership.value_at(one, path, lists)) != canonical(
+    return canonical(ownership.value_at(first, path, lists)) != canonical(
         ownership.value_at(other, path, lists)
     )
 
@@ -94,7 +94,9 @@ def _differs(one: Obj, other: Obj, path: Path, lists: Lists) -> bool:
 def _refusal(lost: list[tuple[Owner, Path]], stamp: Stamp) -> ConflictError:
     causes = tuple(
         Cause(
-            "FieldManagerConflict", f"conflict with {_named(owner, stamp)}", ownership.shown(path)
+            "FieldManagerConflict",
+            f"conflict with {_manager_text(owner, stamp)}",
+            ownership.path_text(path),
         )
         for owner, path in lost
     )
@@ -104,18 +106,18 @@ def _refusal(lost: list[tuple[Owner, Path]], stamp: Stamp) -> ConflictError:
     return ConflictError(409, "Conflict", msg, Details(causes=causes))
 
 
-def _named(owner: Owner, stamp: Stamp) -> str:
+def _manager_text(owner: Owner, stamp: Stamp) -> str:
     """Another manager, and how it came to own a field."""
     manager, operation, subresource = owner
     part = f' with subresource "{subresource}"' if subresource else ""
     return f'"{manager}"{part}' + (f" using {stamp.api_version}" if operation == UPDATE else "")
 
 
-def _merged(live: Json, wanted: Json, path: tuple[str, ...], lists: Lists) -> Json:
+def _merge(live: Json, wanted: Json, path: tuple[str, ...], lists: Lists) -> Json:
     if isinstance(wanted, dict):
         made = dict(mapping(live))
         for key, value in wanted.items():
-            made[key] = _merged(made.get(key), value, (*path, key), lists)
+            made[key] = _merge(made.get(key), value, (*path, key), lists)
         return made
     if isinstance(wanted, list):
         keys = lists.keys(path, wanted)
@@ -133,13 +135,13 @@ def _merged_list(
         step = ownership.item_step(item, keys)
         if step not in places:
             places[step] = len(made)
-            made.append(_merged({}, item, path, lists) if keys != SET else item)
+            made.append(_merge({}, item, path, lists) if keys != SET else item)
         elif keys != SET:
-            made[places[step]] = _merged(made[places[step]], item, path, lists)
+            made[places[step]] = _merge(made[places[step]], item, path, lists)
     return made
 
 
-def tracked(old: Obj, new: Obj, owner: Owner, lists: Lists, stamp: Stamp) -> None:
+def track(old: Obj, new: Obj, owner: Owner, lists: Lists, stamp: Stamp) -> None:
     """Note in a changed object what else than an apply has changed, if owners are noted at all."""
     owned = ownership.read(new) or ownership.read(old)
     if not owned:
@@ -149,6 +151,6 @@ def tracked(old: Obj, new: Obj, owner: Owner, lists: Lists, stamp: Stamp) -> Non
     leaves = ownership.paths(new, lists)
     changed = {path for path in leaves & before if _differs(old, new, path, lists)}
     taken = changed | (there - before)
-    noted = {entry: (held & there) - taken for entry, held in owned.items()}
+    noted = {entry: (paths & there) - taken for entry, paths in owned.items()}
     noted[owner] = noted.get(owner, set()) | taken
     ownership.write(new, noted, stamp)

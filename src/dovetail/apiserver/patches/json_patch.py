@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from dovetail.apiserver.refusals import bad_request
-from dovetail.apiserver.trees import Obj, canonical, decoded, encoded, mapping, text
+from dovetail.apiserver.trees import Obj, canonical, decode, encode, mapping, text
 from dovetail.kube.errors import InvalidError
 from dovetail.kube.seam import Json
 
@@ -16,10 +16,10 @@ _ROOT: Final = "document"
 _REJECTED: Final = "the server rejected our request due to an error in our request"
 
 
-def json_patched(tree: Obj, operations: list[Json]) -> Json:
+def apply_json_patch(tree: Obj, operations: list[Json]) -> Json:
     """The object after every operation. Raises InvalidError at the first that cannot be done."""
     # Wrapped, so that the whole object is somebody's child, too.
-    world: Obj = {_ROOT: decoded(encoded(tree))}
+    world: Obj = {_ROOT: decode(encode(tree))}
     for item in operations:
         operation = mapping(item)
         operate = _OPERATIONS.get(text(operation, "op"))
@@ -31,7 +31,7 @@ def json_patched(tree: Obj, operations: list[Json]) -> Json:
 
 
 def _add(world: Obj, operation: Obj) -> None:
-    _insert(world, _pointer(operation, "path"), _given(operation))
+    _insert(world, _pointer(operation, "path"), _value_of(operation))
 
 
 def _remove(world: Obj, operation: Obj) -> None:
@@ -41,7 +41,7 @@ def _remove(world: Obj, operation: Obj) -> None:
 def _replace(world: Obj, operation: Obj) -> None:
     path = _pointer(operation, "path")
     _take(world, path)
-    _insert(world, path, _given(operation))
+    _insert(world, path, _value_of(operation))
 
 
 def _move(world: Obj, operation: Obj) -> None:
@@ -49,13 +49,13 @@ def _move(world: Obj, operation: Obj) -> None:
 
 
 def _copy(world: Obj, operation: Obj) -> None:
-    found = _find(world, _pointer(operation, "from"))
-    _insert(world, _pointer(operation, "path"), decoded(encoded({"": found}))[""])
+    value = _find(world, _pointer(operation, "from"))
+    _insert(world, _pointer(operation, "path"), decode(encode({"": value}))[""])
 
 
 def _test(world: Obj, operation: Obj) -> None:
     path = _pointer(operation, "path")
-    if canonical(_find(world, path)) != canonical(_given(operation)):
+    if canonical(_find(world, path)) != canonical(_value_of(operation)):
         raise _cannot(path, "testing value failed")
 
 
@@ -78,7 +78,7 @@ def _pointer(operation: Obj, field: str) -> list[str]:
     return [_ROOT, *(step.replace("~1", "/").replace("~0", "~") for step in steps)]
 
 
-def _given(operation: Obj) -> Json:
+def _value_of(operation: Obj) -> Json:
     if "value" not in operation:
         msg = f"operation {operation.get('op')!r} of a JSON patch needs a value"
         raise bad_request(msg)
@@ -119,8 +119,8 @@ def _take(world: Obj, path: list[str]) -> Json:
     raise _cannot(path, "there is no such field")
 
 
-def _index(found: list[Json], step: str, path: list[str]) -> int:
-    if not step.isdigit() or int(step) >= len(found):
+def _index(entries: list[Json], step: str, path: list[str]) -> int:
+    if not step.isdigit() or int(step) >= len(entries):
         raise _cannot(path, f"there is no item {step}")
     return int(step)
 

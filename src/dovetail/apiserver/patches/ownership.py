@@ -50,33 +50,33 @@ def paths(tree: Obj, lists: Lists, *, with_maps: bool = False) -> set[Path]:
 
     Whoever applies owns the entries of a map, whoever updates the map besides: `with_maps`.
     """
-    found: set[Path] = set()
+    owned: set[Path] = set()
     own = {key: value for key, value in tree.items() if key not in _IDENTITY}
     for key, value in own.items():
-        _walk(value, (f"f:{key}",), lists, found)
+        _walk(value, (f"f:{key}",), lists, owned)
     if with_maps:
-        found |= {
+        owned |= {
             path[:-1]
-            for path in found
+            for path in owned
             if len(path) > 1 and path[-2] in _MAPS and path[-1].startswith("f:")
         }
-    return {path for path in found if path[:2] not in _NOBODYS}
+    return {path for path in owned if path[:2] not in _NOBODYS}
 
 
-def _walk(value: Json, path: Path, lists: Lists, found: set[Path]) -> None:
+def _walk(value: Json, path: Path, lists: Lists, paths: set[Path]) -> None:
     if isinstance(value, dict) and value:
         for key, inner in value.items():
-            _walk(inner, (*path, f"f:{key}"), lists, found)
+            _walk(inner, (*path, f"f:{key}"), lists, paths)
         return
     keys = lists.keys(names(path), value) if isinstance(value, list) else None
     if keys is None:
-        found.add(path)
+        paths.add(path)
         return
     for item in items(value):
         inside = (*path, item_step(item, keys))
-        found.add(inside)
+        paths.add(inside)
         if isinstance(item, dict):
-            _walk(item, inside, lists, found)
+            _walk(item, inside, lists, paths)
 
 
 def names(path: Path) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ def names(path: Path) -> tuple[str, ...]:
     return tuple(step[2:] for step in path if step.startswith("f:"))
 
 
-def shown(path: Path) -> str:
+def path_text(path: Path) -> str:
     """A path as messages write it."""
     told = ""
     for step in path:
@@ -102,12 +102,12 @@ def shown(path: Path) -> str:
     return told
 
 
-def item_step(one: Json, keys: Keys) -> str:
+def item_step(item: Json, keys: Keys) -> str:
     """How a path names an item of a list."""
     if keys == SET:
-        return "v:" + canonical(one).decode()
-    held = mapping(one)
-    known = {key: held.get(key, "TCP" if key == "protocol" else None) for key in keys}
+        return "v:" + canonical(item).decode()
+    tree = mapping(item)
+    known = {key: tree.get(key, "TCP" if key == "protocol" else None) for key in keys}
     return "k:" + canonical(known).decode()
 
 
@@ -122,8 +122,8 @@ def value_at(tree: Json, path: Path, lists: Lists) -> Json:
     return result
 
 
-def _item(found: list[Json], step: str, keys: Keys | None) -> Json:
-    return next((one for one in found if keys is not None and item_step(one, keys) == step), None)
+def _item(entries: list[Json], step: str, keys: Keys | None) -> Json:
+    return next((row for row in entries if keys is not None and item_step(row, keys) == step), None)
 
 
 def remove(tree: Obj, path: Path, lists: Lists) -> None:
@@ -171,8 +171,8 @@ def write(tree: Obj, owned: Owned, stamp: Stamp) -> None:
     """Note who owns what. Whoever owns the same as before keeps the time of that."""
     before = read(tree)
     times = {
-        (text(one, "manager"), text(one, "operation"), text(one, "subresource")): text(one, "time")
-        for one in items(at(tree, "metadata", "managedFields"))
+        (text(row, "manager"), text(row, "operation"), text(row, "subresource")): text(row, "time")
+        for row in items(at(tree, "metadata", "managedFields"))
     }
     entries: list[Obj] = []
     for owner in sorted(owned):
@@ -189,7 +189,7 @@ def write(tree: Obj, owned: Owned, stamp: Stamp) -> None:
         }
         put(entry, "subresource", owner[2] or None)
         entries.append(entry)
-    entries.sort(key=lambda one: (text(one, "operation"), text(one, "time")))
+    entries.sort(key=lambda entry: (text(entry, "operation"), text(entry, "time")))
     put(part(tree, "metadata"), "managedFields", list[Json](entries) or None)
 
 
@@ -199,11 +199,11 @@ def begin(tree: Obj, owner: Owner, lists: Lists, stamp: Stamp) -> None:
     write(tree, {owner: paths(made, lists, with_maps=True)}, stamp)
 
 
-def _fields_of(found: set[Path]) -> Obj:
+def _fields_of(paths: set[Path]) -> Obj:
     fields: Obj = {}
-    for path in sorted(found):
+    for path in sorted(paths):
         part(fields, *path)
-    for path in found:
+    for path in paths:
         inner = part(fields, *path)
         if inner:
             inner[_SELF] = {}

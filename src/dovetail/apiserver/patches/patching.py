@@ -7,13 +7,13 @@ import msgspec
 from dovetail import api
 from dovetail.apiserver import refusals
 from dovetail.apiserver.creation import check_identity, create, readable
-from dovetail.apiserver.patches.applying import applied, check_appliable
-from dovetail.apiserver.patches.json_patch import json_patched
+from dovetail.apiserver.patches.applying import apply, check_appliable
+from dovetail.apiserver.patches.json_patch import apply_json_patch
 from dovetail.apiserver.patches.ownership import Stamp
 from dovetail.apiserver.patches.strategic import Strategic
 from dovetail.apiserver.storage import ObjectStore
 from dovetail.apiserver.table import Stored
-from dovetail.apiserver.trees import Obj, at, decoded, encoded, labels_of, number, part, text
+from dovetail.apiserver.trees import Obj, at, decode, encode, labels_of, number, part, text
 from dovetail.apiserver.updating import STATUS, update
 from dovetail.kube.seam import Json, Patch, PatchType, Ref
 
@@ -63,7 +63,7 @@ def rescale(storage: ObjectStore, ref: Ref, wanted: Json, manager: str) -> msgsp
     if version:
         part(tree, "metadata")["resourceVersion"] = version
     part(tree, *scale[0][:-1])[scale[0][-1]] = replicas
-    return encoded(scale_of(storage, ref, update(storage, ref, tree, SCALE, manager)))
+    return encode(scale_of(storage, ref, update(storage, ref, tree, SCALE, manager)))
 
 
 _NO_STRATEGIC = (
@@ -80,30 +80,30 @@ def patch(storage: ObjectStore, ref: Ref, asked: Patch) -> msgspec.Raw:
         return _apply(storage, ref, asked)
     stored = storage.get(ref)
     if asked.subresource == SCALE:
-        wanted = _patched(storage, ref, scale_of(storage, ref, stored), asked)
+        wanted = _patch(storage, ref, scale_of(storage, ref, stored), asked)
         return rescale(storage, ref, wanted, asked.manager)
-    made = _patched(storage, ref, stored.tree(), asked)
+    made = _patch(storage, ref, stored.tree(), asked)
     return update(storage, ref, made, asked.subresource, asked.manager).raw
 
 
-def _patched(storage: ObjectStore, ref: Ref, tree: Obj, asked: Patch) -> Obj:
+def _patch(storage: ObjectStore, ref: Ref, tree: Obj, asked: Patch) -> Obj:
     traits = storage.traits(ref.kind)
     made: Json = None
     if asked.type is PatchType.MERGE:
-        made = merged(tree, _mapping(asked))
+        made = merge(tree, _mapping(asked))
     elif asked.type is PatchType.JSON:
-        made = json_patched(tree, _operations(asked))
+        made = apply_json_patch(tree, _operations(asked))
     elif traits.is_custom:
         raise refusals.unsupported_patch(_NO_STRATEGIC)
     else:
-        made = Strategic(storage.lists(ref.kind)).merged(tree, _mapping(asked))
+        made = Strategic(storage.lists(ref.kind)).merge(tree, _mapping(asked))
     if not isinstance(made, dict):
         msg = "the patch leaves no object"
         raise refusals.bad_request(msg)
     return made
 
 
-def merged(target: Json, patch: Json) -> Json:
+def merge(target: Json, patch: Json) -> Json:
     """The target with a JSON merge patch laid over it (RFC 7386): null takes away, lists are
     replaced. Neither is changed.
     """
@@ -114,7 +114,7 @@ def merged(target: Json, patch: Json) -> Json:
         if value is None:
             made.pop(key, None)
         else:
-            made[key] = merged(made.get(key), value)
+            made[key] = merge(made.get(key), value)
     return made
 
 
@@ -125,7 +125,7 @@ def _apply(storage: ObjectStore, ref: Ref, asked: Patch) -> msgspec.Raw:
     traits = storage.traits(ref.kind)
     stored = storage.find(ref)
     if stored is None and asked.subresource:
-        raise refusals.not_found(ref)
+        raise refusals.not_found_error(ref)
     if traits.has_status and not asked.subresource:
         wanted.pop("status", None)
     elif asked.subresource == STATUS:
@@ -136,13 +136,13 @@ def _apply(storage: ObjectStore, ref: Ref, asked: Patch) -> msgspec.Raw:
         if not text(wanted, "metadata", "name"):
             msg = "name must be provided"
             raise refusals.bad_request(msg)
-        made = applied({"metadata": {}}, wanted, asked, storage.lists(ref.kind), stamp)
+        made = apply({"metadata": {}}, wanted, asked, storage.lists(ref.kind), stamp)
         managed = part(made, "metadata")["managedFields"]
         return create(storage, ref.kind, made, ref.namespace, managed).raw
     version = text(wanted, "metadata", "resourceVersion")
     if version and version != str(stored.version):
-        raise refusals.modified(ref)
-    made = applied(stored.tree(), wanted, asked, storage.lists(ref.kind), stamp)
+        raise refusals.modified_error(ref)
+    made = apply(stored.tree(), wanted, asked, storage.lists(ref.kind), stamp)
     return update(storage, ref, made, asked.subresource).raw
 
 
@@ -150,7 +150,7 @@ def _mapping(asked: Patch) -> Obj:
     if isinstance(asked.body, list):
         msg = f"a patch of type {asked.type} is an object, not a list"
         raise refusals.bad_request(msg)
-    return decoded(encoded(asked.body))
+    return decode(encode(asked.body))
 
 
 def _operations(asked: Patch) -> list[Json]:

@@ -25,10 +25,10 @@ class Strategic:
     def __init__(self, lists: Lists) -> None:
         self._lists = lists
 
-    def merged(self, target: Json, patch: Obj, path: tuple[str, ...] = ()) -> Obj:
+    def merge(self, target: Json, patch: Obj, path: tuple[str, ...] = ()) -> Obj:
         """The target with a patch laid over it. Neither is changed."""
         if patch.get(_HOW) == "replace":
-            return _plain(patch)
+            return _without_directives(patch)
         if patch.get(_HOW) == "delete":
             return {}
         made = dict(mapping(target))
@@ -42,11 +42,11 @@ class Strategic:
 
     def _directive(self, made: Obj, key: str, value: list[Json], path: tuple[str, ...]) -> None:
         _, _, field = key.partition("/")
-        held = items(made.get(field))
+        entries = items(made.get(field))
         if key.startswith(_DROP):
-            made[field] = [item for item in held if item not in value]
-        elif key.startswith(_ORDER) and held:
-            made[field] = self._ordered(held, value, (*path, field))
+            made[field] = [item for item in entries if item not in value]
+        elif key.startswith(_ORDER) and entries:
+            made[field] = self._in_order(entries, value, (*path, field))
         elif key == _RETAIN:
             for dropped in [item for item in made if item not in value]:
                 del made[dropped]
@@ -55,7 +55,7 @@ class Strategic:
         if value is None or mapping(value).get(_HOW) == "delete":
             made.pop(key, None)
         elif isinstance(value, dict):
-            made[key] = self.merged(made.get(key), value, path)
+            made[key] = self.merge(made.get(key), value, path)
         elif isinstance(value, list):
             made[key] = self._list(items(made.get(key)), value, path)
         else:
@@ -65,7 +65,7 @@ class Strategic:
         keys = self._merge_keys(path, [*target, *patch])
         if keys is None or {_HOW: "replace"} in patch:
             return [
-                _plain(item) if isinstance(item, dict) else item
+                _without_directives(item) if isinstance(item, dict) else item
                 for item in patch
                 if item != {_HOW: "replace"}
             ]
@@ -77,42 +77,44 @@ class Strategic:
         # What the patch brings along comes before what only the server knew.
         return [*made[len(target) :], *made[: len(target)]] if len(made) > len(target) else made
 
-    def _item(self, made: list[Json], one: Obj, keys: Keys, path: tuple[str, ...]) -> None:
+    def _item(self, made: list[Json], entry: Obj, keys: Keys, path: tuple[str, ...]) -> None:
         (key,) = keys
-        if key not in one:
+        if key not in entry:
             msg = f"an item of {'.'.join(path)} does not contain declared merge key: {key}"
             raise bad_request(msg)
         place = next(
-            (index for index, held in enumerate(made) if mapping(held).get(key) == one[key]), None
+            (index for index, item in enumerate(made) if mapping(item).get(key) == entry[key]), None
         )
-        if one.get(_HOW) == "delete":
+        if entry.get(_HOW) == "delete":
             if place is not None:
                 del made[place]
         elif place is None:
-            made.append(self.merged({}, one, path))
+            made.append(self.merge({}, entry, path))
         else:
-            made[place] = self.merged(made[place], one, path)
+            made[place] = self.merge(made[place], entry, path)
 
-    def _merge_keys(self, path: tuple[str, ...], found: list[Json]) -> Keys | None:
+    def _merge_keys(self, path: tuple[str, ...], entries: list[Json]) -> Keys | None:
         """Strategic merges know one key for each list, where apply may know two."""
-        keys = self._lists.keys(path, found)
+        keys = self._lists.keys(path, entries)
         return keys[:1] if keys else keys
 
-    def _ordered(self, found: list[Json], order: list[Json], path: tuple[str, ...]) -> list[Json]:
+    def _in_order(
+        self, entries: list[Json], order: list[Json], path: tuple[str, ...]
+    ) -> list[Json]:
         """The items in the order of a directive; those it does not name stay in front."""
-        keys = self._merge_keys(path, found)
+        keys = self._merge_keys(path, entries)
 
-        def identity(one: Json) -> bytes:
-            return canonical(mapping(one).get(keys[0]) if keys else one)
+        def identity(entry: Json) -> bytes:
+            return canonical(mapping(entry).get(keys[0]) if keys else entry)
 
         places = {identity(item): place for place, item in enumerate(order)}
-        return sorted(found, key=lambda one: places.get(identity(one), -1))
+        return sorted(entries, key=lambda entry: places.get(identity(entry), -1))
 
 
-def _plain(patch: Obj) -> Obj:
+def _without_directives(patch: Obj) -> Obj:
     """A patch without its directives."""
     return {
-        key: _plain(value) if isinstance(value, dict) else value
+        key: _without_directives(value) if isinstance(value, dict) else value
         for key, value in patch.items()
         if not key.startswith("$") and value is not None
     }

@@ -27,7 +27,7 @@ from dovetail.decide.lifecycle.repair import (
 from dovetail.decide.lifecycle.timing import DRIFT_RECHECK, DRIFT_RETRY, DRIFT_SETTLES_AFTER
 from dovetail.model.claim import ClaimObject, HookAnswer, NodeObject
 from dovetail.model.node import Node, RepairPolicy
-from dovetail.state.nodes import Joints, NodeReport, observed, ordered
+from dovetail.state.nodes import Joints, NodeReport, node_of, ordered_of
 from dovetail.state.objects import node_pool
 
 
@@ -123,8 +123,8 @@ class DriftChecks:
 def joined_node(claim: api.NodeClaim, nodes: Iterable[api.Node]) -> Node:
     """The claim and its Node as one thing, which is what clouds are asked about."""
     report = NodeReport(
-        seen={node.metadata.name: observed(node) for node in nodes},
-        ordered={claim.metadata.name: ordered(claim)},
+        seen={node.metadata.name: node_of(node) for node in nodes},
+        ordered={claim.metadata.name: ordered_of(claim)},
         attach_limits={},
         types_by_pool={},
     )
@@ -188,5 +188,5 @@ class NodeHealth:
         )
 
     def _is_unhealthy(self, node: api.Node) -> bool:
-        said = ((condition.type, condition.status) for condition in node.status.conditions)
-        return is_unhealthy(said, self._policies)
+        statuses = ((condition.type, condition.status) for condition in node.status.conditions)
+        return is_unhealthy(statuses, self._policies)

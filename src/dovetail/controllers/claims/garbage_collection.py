@@ -72,7 +72,7 @@ class GarbageCollection:
             self._dependencies.clock.now(),
         )
         async with asyncio.TaskGroup() as group:
-            doing = [group.create_task(self._do(action)) for action in result.actions]
+            doing = [group.create_task(self._perform(action)) for action in result.actions]
         done = tuple(
             action for action, task in zip(result.actions, doing, strict=True) if task.result()
         )
@@ -81,7 +81,7 @@ class GarbageCollection:
         )
         return result
 
-    async def _do(self, action: Action) -> bool:
+    async def _perform(self, action: Action) -> bool:
         """Whether it was done; what could not be is found again next time."""
         async with self._slots:
             try:

@@ -31,7 +31,7 @@ from dovetail.controllers.cache import (
     unreadable_event,
 )
 from dovetail.controllers.claims.context import DriftChecks, NodeHealth, hook_answers, hooks_of
-from dovetail.controllers.claims.routing import ClaimRouter, found_on
+from dovetail.controllers.claims.routing import ClaimRouter, latest_arrival
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.launching.instance_launch import InstanceLaunches
 from dovetail.controllers.workqueue import WorkQueue
@@ -109,7 +109,7 @@ class ClaimLoop:
         self._effects = effects
         self._log = dependencies.log.named(_NAME)
         self._hooks = hooks_of(dependencies.cloud)
-        self._launches = InstanceLaunches(dependencies, cache, ended=self._launch_ended)
+        self._launches = InstanceLaunches(dependencies, cache, ended=self._end_launch)
         self._drift_checks = DriftChecks(dependencies, cache)
         self._node_health = NodeHealth(cache, effects.repairs)
         self._endings: dict[str, _Ending] = {}  # by the claim's UID
@@ -139,9 +139,9 @@ class ClaimLoop:
 
     def announce(self, provider_id: str) -> None:
         """The instance of some claim will be gone: see to that claim."""
-        for one in self._cache.claims.all():
-            if one.status.provider_id == provider_id:
-                self._queue.add(one.metadata.name)
+        for other in self._cache.claims.all():
+            if other.status.provider_id == provider_id:
+                self._queue.add(other.metadata.name)
 
     async def run(self) -> None:
         """See to claims until cancelled. What is known by now is no news."""
@@ -158,7 +158,7 @@ class ClaimLoop:
         """Begin nothing new, and return when what is under way has ended and is written down."""
         await self._launches.finish()
         await self._queue.finish()
-        for name in self._launches.unwritten():
+        for name in self._launches.unwritten_claims():
             try:
                 await self._see_to(name)
             except DovetailError as error:
@@ -166,9 +166,9 @@ class ClaimLoop:
                     name, error
                 )  # whoever comes next launches it again, which is once
 
-    def _launch_ended(self, claim: ClaimObject) -> None:
-        held = self._cache.claims.get(claim.name)
-        if held is None or held.metadata.uid != claim.uid:
+    def _end_launch(self, claim: ClaimObject) -> None:
+        current = self._cache.claims.get(claim.name)
+        if current is None or current.metadata.uid != claim.uid:
             self._launches.forget(claim.uid)  # what was launched for nobody is garbage
         else:
             self._queue.add(claim.name)
@@ -177,8 +177,8 @@ class ClaimLoop:
         self._launches.forget(uid)
         self._drift_checks.forget(uid)
         self._endings.pop(uid, None)
-        for held in (self._deleted, self._ended, self._steered, self._unread):
-            held.discard(uid)
+        for uids in (self._deleted, self._ended, self._steered, self._unread):
+            uids.discard(uid)
 
     def _report_failure(self, name: str, error: Exception) -> None:
         self._log.error("could not see to node claim", node_claim=name, error=error)
@@ -190,7 +190,7 @@ class ClaimLoop:
         if seen is None:
             self._conflicts.forget(name)
             return None
-        pod_change = self._found_change(seen)
+        pod_change = self._initial_change(seen)
         change = self._pod_changes.pop(name, None) or pod_change
         try:
             again = await self._pass(seen, change)
@@ -217,7 +217,7 @@ class ClaimLoop:
             await self._steer(seen)
         after = await self._write(seen, step, now)
         for action in step.actions:
-            await self._do(action, seen, now)
+            await self._perform(action, seen, now)
         self._settle(seen, step, after, now)
         return self._seconds_left(seen.claim.uid, step, now)
 
@@ -253,14 +253,14 @@ class ClaimLoop:
         answers = await hook_answers(self._hooks, seen.wire, seen.wire_nodes)
         return msgspec.structs.replace(view, hooks=answers)
 
-    def _found_change(self, seen: _Seen) -> PodChange | None:
+    def _initial_change(self, seen: _Seen) -> PodChange | None:
         """What pods did that were there before us; looked for once."""
         claim = seen.claim
         if claim.uid not in self._unread:
             return None
         self._unread.discard(claim.uid)
         pods = (pod for node in seen.nodes for pod in self._cache.cluster.pods_on(node.name))
-        return found_on(pods, claim.last_pod_event_at)
+        return latest_arrival(pods, claim.last_pod_event_at)
 
     async def _steer(self, seen: _Seen) -> None:
         """Pods are sent to a Node once, before it takes any; whatever comes of that, it goes on."""
@@ -284,7 +284,7 @@ class ClaimLoop:
             self._cache.put(NODE_CLAIM, raw)
         return after
 
-    async def _do(self, action: Action, seen: _Seen, now: datetime) -> None:
+    async def _perform(self, action: Action, seen: _Seen, now: datetime) -> None:
         kube, uid = self._dependencies.kube, seen.claim.uid
         match action:
             case CreateInstance():

@@ -57,22 +57,22 @@ class ClaimRouter:
     def route(self, notice: Notice) -> Routed:
         """What a change comes to."""
         match notice:
-            case Present(object=found) | Absent(object=found):
-                gone_uid = found.metadata.uid if isinstance(notice, Absent) else ""
+            case Present(object=item) | Absent(object=item):
+                gone_uid = item.metadata.uid if isinstance(notice, Absent) else ""
             case _:
                 return _SILENCE
-        match found:
+        match item:
             case api.Pod():
                 return self._pod(notice)
             case api.NodeClaim():
-                return Routed((found.metadata.name,), gone_uid=gone_uid)
+                return Routed((item.metadata.name,), gone_uid=gone_uid)
             case api.Node():
-                claims = self._cache.claims.under(found.spec.provider_id)
+                claims = self._cache.claims.under(item.spec.provider_id)
                 return Routed(_names(claims), gone_uid=gone_uid)
             case api.NodePool():
-                return self._all_if_changed(found, is_gone=bool(gone_uid))
-            case _ if self._cache.is_node_class(found):
-                return self._all_if_changed(found, is_gone=bool(gone_uid))
+                return self._all_if_changed(item, is_gone=bool(gone_uid))
+            case _ if self._cache.is_node_class(item):
+                return self._all_if_changed(item, is_gone=bool(gone_uid))
             case _:
                 return _SILENCE
 
@@ -85,10 +85,10 @@ class ClaimRouter:
         names = _names(self._cache.claims.under(node.spec.provider_id))
         return Routed(names, tuple((name, change) for name in names))
 
-    def _all_if_changed(self, found: api.Object, *, is_gone: bool) -> Routed:
+    def _all_if_changed(self, item: api.Object, *, is_gone: bool) -> Routed:
         """A pool's claims, or a node class's, when more than its status has changed."""
-        meta = found.metadata
-        key = (found.kind, meta.name)
+        meta = item.metadata
+        key = (item.kind, meta.name)
         mark = (
             meta.uid,
             meta.generation,
@@ -102,7 +102,7 @@ class ClaimRouter:
             return _SILENCE
         else:
             self._marks[key] = mark
-        return Routed(_names(claim for claim in self._cache.claims.all() if _is_of(claim, found)))
+        return Routed(_names(claim for claim in self._cache.claims.all() if _is_of(claim, item)))
 
 
 def _is_of(claim: api.NodeClaim, owner: api.Object) -> bool:
@@ -142,16 +142,16 @@ class PodChanges:
         """What happened to a pod on a node, if it is news."""
         match notice:
             case Present(object=api.Pod() as pod) if pod.spec.node_name and not _is_daemon(pod):
-                return self._came(pod, now)
+                return self._change_of(pod, now)
             case Absent(object=api.Pod() as pod):
                 stage = self._stages.pop(pod.metadata.uid, None)
                 if stage is None or not self.is_live:
                     return None
-                return PodChange(_noun(pod, _Stage(stage), now), None)
+                return PodChange(_pod_at(pod, _Stage(stage), now), None)
             case _:
                 return None
 
-    def _came(self, pod: api.Pod, now: datetime) -> PodChange | None:
+    def _change_of(self, pod: api.Pod, now: datetime) -> PodChange | None:
         uid = pod.metadata.uid
         is_leaving = pod.metadata.deletion_timestamp is not None
         before, after = self._stages.get(uid), _stage(pod.status.phase, is_leaving=is_leaving)
@@ -161,11 +161,11 @@ class PodChanges:
         # One that has run to its end was seen before that, by whoever followed it then.
         if not self.is_live or (before is None and after & _Stage.TERMINAL):
             return None
-        earlier = None if before is None else _noun(pod, _Stage(before), now)
-        return PodChange(earlier, _noun(pod, after, now))
+        earlier = None if before is None else _pod_at(pod, _Stage(before), now)
+        return PodChange(earlier, _pod_at(pod, after, now))
 
 
-def found_on(pods: Iterable[Pod], last: datetime | None) -> PodChange | None:
+def latest_arrival(pods: Iterable[Pod], last: datetime | None) -> PodChange | None:
     """The latest arrival among pods that were there already, unless it is about as old as the last
     that was written down.
     """
@@ -189,7 +189,7 @@ def _stage(phase: str, *, is_leaving: bool) -> _Stage:
     return stage | _Stage.TERMINATING if is_leaving else stage
 
 
-def _noun(pod: api.Pod, stage: _Stage, now: datetime) -> Pod:
+def _pod_at(pod: api.Pod, stage: _Stage, now: datetime) -> Pod:
     """As much of a pod as tells what happened to it."""
     meta = pod.metadata
     return Pod(

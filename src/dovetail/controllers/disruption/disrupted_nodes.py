@@ -65,7 +65,7 @@ class DisruptedNodes:
         nodes = (self._disrupted_node(name, reason) for name in names)
         return [node for node in nodes if node is not None]
 
-    def left_by_earlier_leader(self, names: Iterable[str]) -> list[DisruptedNode]:
+    def inherited_nodes(self, names: Iterable[str]) -> list[DisruptedNode]:
         """Those of these nodes that an earlier process was taking away, with the reason why."""
         nodes = (self._disrupted_node(name, "") for name in names)
         return [
@@ -111,15 +111,15 @@ class DisruptedNodes:
         self._put(NODE, await add_disruption_taint(kube, node.node))
         self._put(NODE_CLAIM, await set_disruption_reason(kube, node.claim, node.reason, now))
 
-    async def untaint(self, one: DisruptedNode) -> None:
+    async def untaint(self, entry: DisruptedNode) -> None:
         """Put a node back as it was, unless somebody else wants it gone. What fails is told, and
         left to `untaint_leftovers`.
         """
-        if not self.is_there(one):
+        if not self.is_there(entry):
             return
         node, claim = (
-            self._cache.nodes.get(one.name),
-            self._cache.claims.get(one.claim.metadata.name),
+            self._cache.nodes.get(entry.name),
+            self._cache.claims.get(entry.claim.metadata.name),
         )
         await self._put_back(node, claim)
 
@@ -132,8 +132,8 @@ class DisruptedNodes:
         places = {item.spec.provider_id for item in nodes} | {
             item.status.provider_id for item in claims
         }
-        held = {item.metadata.name for place in places for item in self._cache.nodes.under(place)}
-        self._untainting |= held
+        names = {item.metadata.name for place in places for item in self._cache.nodes.under(place)}
+        self._untainting |= names
         try:
             async with asyncio.TaskGroup() as group:
                 for node in nodes:
@@ -141,7 +141,7 @@ class DisruptedNodes:
                 for claim in claims:
                     group.create_task(self._put_back(None, claim))
         finally:
-            self._untainting -= held
+            self._untainting -= names
 
     def _is_taken(self, name: str) -> bool:
         """Whether somebody is taking this node away, or is putting it back."""
@@ -185,9 +185,9 @@ class DisruptedNodes:
             self._cache.put(kind, raw)
 
 
-def is_deleted(held: api.Object) -> bool:
+def is_deleted(item: api.Object) -> bool:
     """Whether it is on its way out."""
-    return held.metadata.deletion_timestamp is not None
+    return item.metadata.deletion_timestamp is not None
 
 
 def is_disrupted(node: api.Node) -> bool:
@@ -205,9 +205,9 @@ def is_ours(node: api.Node, kinds: tuple[NodeClassRef, ...]) -> bool:
 
 def _reason(claim: api.NodeClaim) -> str:
     """Why its node is being taken away; nothing if it is not."""
-    said = (
+    types = (
         condition.reason
         for condition in claim.status.conditions
         if condition.type == DISRUPTION_REASON and condition.status == Status.TRUE
     )
-    return next(said, "")
+    return next(types, "")

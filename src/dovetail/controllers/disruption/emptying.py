@@ -23,11 +23,7 @@ from dovetail.actuate.evicting import CostAnnotation, annotate
 from dovetail.actuate.taints import add_soft_taint, remove_soft_taint
 from dovetail.controllers.cache import NODE, POD, WatchCache
 from dovetail.controllers.dependencies import Dependencies
-from dovetail.controllers.disruption.disrupted_nodes import (
-    is_deleted,
-    is_disrupted,
-    is_ours,
-)
+from dovetail.controllers.disruption.disrupted_nodes import is_deleted, is_disrupted, is_ours
 from dovetail.decide.disrupt.cost import may_yield
 from dovetail.decide.lifecycle.protection import is_active
 from dovetail.errors import DovetailError
@@ -89,7 +85,7 @@ class SoftTaints:
         self.run = self._writer.run
         self.finish = self._writer.finish
 
-    def decided(self, names: Iterable[str]) -> None:
+    def want(self, names: Iterable[str]) -> None:
         """These nodes, and no others, should bear the mark."""
         self._wanted = frozenset(names)
         self._writer.begin()
@@ -191,14 +187,14 @@ class DeletionCosts:
         self._said.pop(key, None)
         self._owners.pop(key, None)
 
-    def decided(self, wanted: Iterable[Yield]) -> None:
+    def want(self, wanted: Iterable[Yield]) -> None:
         """Pods of these nodes, and no others, should go first."""
         self._wanted = tuple(wanted)
         self._writer.begin()
 
     async def _write(self) -> None:
         # A mark that should not be there does more harm than one that is missing.
-        due = sorted(self._due(), key=lambda one: (one.pod in self._failed, one.cost or -100))
+        due = sorted(self._due(), key=lambda item: (item.pod in self._failed, item.cost or -100))
         async with asyncio.TaskGroup() as group:
             tasks = [(item.pod, group.create_task(self._say(item))) for item in due[:_MOST_PODS]]
         tried = {pod for pod, _ in tasks}
@@ -214,12 +210,12 @@ class DeletionCosts:
                 if pod.owner is not None and pod.owner.uid in spoken:
                     continue
                 meant.add(pod.key)
-                said = self._said.get(pod.key)
-                if said is None or (said.uid, said.cost) != (pod.uid, str(item.cost)):
+                written = self._said.get(pod.key)
+                if written is None or (written.uid, written.cost) != (pod.uid, str(item.cost)):
                     yield CostAnnotation(pod.key, pod.uid, item.cost)
-        for key, said in self._said.items():
+        for key, written in self._said.items():
             if key not in meant and self._stays(key):
-                yield CostAnnotation(key, said.uid, is_owners=not said.is_ours)
+                yield CostAnnotation(key, written.uid, is_owners=not written.is_ours)
 
     def _stays(self, key: PodKey) -> bool:
         """Whether a pod is neither leaving nor on a node that is."""

@@ -115,19 +115,19 @@ class Disruptions:
         why = self._objections(disrupt, there)
         kept = [node for node in there if node.name in why]
         for node in kept:
-            self._reporter.rejected(disrupt, (node,), why[node.name])
+            self._reporter.report_rejection(disrupt, (node,), why[node.name])
         await self._put_back(kept)
         free = [node for node in there if node.name not in why]
         gone = await self._run_phase(disrupt, free, self._delete)
         if gone:
-            self._tell_begun(disrupt, gone)
-            self._reporter.gone(disrupt, gone)
+            self._report_begin(disrupt, gone)
+            self._reporter.report_deletion(disrupt, gone)
         return len(gone) + len(kept) == len(going)
 
-    def _tell_begun(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
-        self._reporter.begun(disrupt, going)
+    def _report_begin(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
+        self._reporter.report_begin(disrupt, going)
         for place in disrupt.places:
-            self._claim_creation.tell_nominated(place.pods, f"node/{place.node}")
+            self._claim_creation.report_nomination(place.pods, f"node/{place.node}")
 
     async def _run_phase(
         self,
@@ -142,7 +142,7 @@ class Disruptions:
                 try:
                     await phase(node)
                 except DovetailError as error:
-                    self._reporter.failed(disrupt, (node,), str(error))
+                    self._reporter.report_failure(disrupt, (node,), str(error))
                     await self._put_back((node,))
                     return False
                 return True
@@ -192,9 +192,9 @@ class Disruptions:
         if not is_tainted or not await self._create_replacements(disrupt, pools):
             await self._put_back(marked)
             if is_tainted:
-                self._reporter.failed(disrupt, going, "a replacement could not be ordered")
+                self._reporter.report_failure(disrupt, going, "a replacement could not be ordered")
             return False
-        self._tell_begun(disrupt, going)
+        self._report_begin(disrupt, going)
         self._replacements.await_(disrupt, going)
         return True
 
@@ -231,8 +231,8 @@ class StaticScaleDown:
         """Delete the claims of these nodes. Whatever fails is told and stays; nothing is raised.
         Whether nothing failed: what did is worth another try.
         """
-        found = [(name, self._claim(name)) for name in disrupt.nodes]
-        going = [(name, claim) for name, claim in found if claim is not None]
+        claims = [(name, self._claim(name)) for name in disrupt.nodes]
+        going = [(name, claim) for name, claim in claims if claim is not None]
         names = tuple(name for name, _ in going)
         now, cluster = self._dependencies.clock.now(), self._cache.cluster
         cluster.apply(Disrupting(names, disrupt.reason, now))

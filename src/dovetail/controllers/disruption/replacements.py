@@ -106,9 +106,13 @@ class Replacements:
     def resume(self) -> None:
         """Go on waiting for what an earlier process began to wait for. Once everything is known."""
         now = self._dependencies.clock.now()
-        swaps = [one for claim in self._cache.claims.all() if (one := _swap_of(claim)) is not None]
-        for swap in sorted(set(swaps), key=lambda one: one.since, reverse=True):
-            going = self._disrupted_nodes.left_by_earlier_leader(swap.nodes)
+        swaps = [
+            claim_swap
+            for claim in self._cache.claims.all()
+            if (claim_swap := _swap_of(claim)) is not None
+        ]
+        for swap in sorted(set(swaps), key=lambda swap: swap.since, reverse=True):
+            going = self._disrupted_nodes.inherited_nodes(swap.nodes)
             if going:
                 self._disrupted_nodes.begin(going, now)
                 self.await_(_disrupt_of(swap, going[0].reason), going)
@@ -138,17 +142,17 @@ class Replacements:
             return None
         left = move.due_seconds - self._dependencies.timer.elapsed_seconds()
         now = self._dependencies.clock.now()
-        match outlook(self._replacing(move.disrupt), now, is_late=left <= 0):
+        match outlook(self._replacement_claims(move.disrupt), now, is_late=left <= 0):
             case Futile() as futile:
                 await self._give_up(key, going, futile.why)
                 return None
             case Unready(unlaunched=unlaunched, starting=starting):
-                self._reporter.waiting(unlaunched, starting, move.disrupt.reason)
+                self._reporter.report_wait(unlaunched, starting, move.disrupt.reason)
                 return left
             case None:
                 return await self._finish(key, going, is_late=left <= 0)
 
-    def _replacing(self, disrupt: Disrupt) -> dict[str, ClaimObject | None]:
+    def _replacement_claims(self, disrupt: Disrupt) -> dict[str, ClaimObject | None]:
         return {launch.name: self._claim(launch.name) for launch in disrupt.replacements}
 
     def _claim(self, name: str) -> ClaimObject | None:
@@ -164,10 +168,10 @@ class Replacements:
         names = [node.name for node in going]
         verdicts = second_look(self._cache.cluster.snapshot(now), names, disrupt.reason, now)
         if verdicts and not is_late and all(is_passing(verdict) for verdict in verdicts):
-            self._reporter.held_up(going, verdicts)
+            self._reporter.report_delay(going, verdicts)
             return _HELD_UP_SECONDS
         if verdicts:
-            self._reporter.rejected(disrupt, going, verdicts[0].message)
+            self._reporter.report_rejection(disrupt, going, verdicts[0].message)
             await self._give_up(key, going, verdicts[0].message)
             return None
         failures = await self._delete_claims(key, going)
@@ -182,7 +186,7 @@ class Replacements:
     async def _delete_claims(self, key: int, going: Sequence[DisruptedNode]) -> list[DovetailError]:
         """Delete their claims; what failed. Those that are gone are not the move's any more."""
 
-        async def tried(node: DisruptedNode) -> DovetailError | None:
+        async def _taint(node: DisruptedNode) -> DovetailError | None:
             meta = node.claim.metadata
             try:
                 await delete_claim(
@@ -193,10 +197,10 @@ class Replacements:
             return None
 
         async with asyncio.TaskGroup() as group:
-            tasks = [(node, group.create_task(tried(node))) for node in going]
+            tasks = [(node, group.create_task(_taint(node))) for node in going]
         gone = [node for node, task in tasks if task.result() is None]
         move = self._moves[key]
-        self._reporter.gone(move.disrupt, gone)
+        self._reporter.report_deletion(move.disrupt, gone)
         left = tuple(node for node in going if node not in gone)
         self._moves[key] = msgspec.structs.replace(move, going=left)
         return [error for _, task in tasks if (error := task.result()) is not None]
@@ -206,7 +210,7 @@ class Replacements:
     def _end(self, key: int) -> None:
         del self._moves[key]
         self._move_by_claim = {
-            name: held for name, held in self._move_by_claim.items() if held != key
+            name: move for name, move in self._move_by_claim.items() if move != key
         }
 
     async def _give_up(self, key: int, going: Sequence[DisruptedNode], why: str) -> None:
@@ -220,7 +224,7 @@ class Replacements:
             for node in going:
                 group.create_task(self._disrupted_nodes.untaint(node))
         self._disrupted_nodes.end(going, failed_at=self._dependencies.clock.now())
-        self._reporter.failed(disrupt, going, why)
+        self._reporter.report_failure(disrupt, going, why)
 
     async def _clear_away(self, disrupt: Disrupt) -> None:
         """Delete replacements that have not started and that nobody else was given: no node that

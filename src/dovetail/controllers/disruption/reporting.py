@@ -35,7 +35,7 @@ class DisruptionReporter:
         self._cache = cache
         self._log = dependencies.log.named("disruption")
 
-    def begun(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
+    def report_begin(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
         """These nodes are being taken away."""
         labelled = metric_labels(disrupt)
         meters = self._dependencies.meters
@@ -68,16 +68,18 @@ class DisruptionReporter:
     def _report_approval(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
         """What Balanced pools made of it: told of its node, or of each pool if there are more."""
         count_scores(self._dependencies.meters, disrupt.scores, is_approved=True)
-        for one in disrupt.scores:
-            message = f"Approved: what it saves is {one.thousandths / 1000:.2f} of what it disturbs"
+        for score in disrupt.scores:
+            message = (
+                f"Approved: what it saves is {score.thousandths / 1000:.2f} of what it disturbs"
+            )
             if len(disrupt.nodes) == 1:
                 self._tell(going, APPROVED, message)
                 continue
-            pool = self._cache.pool(one.node_pool)
+            pool = self._cache.pool(score.node_pool)
             if pool is not None:
-                self._tell_of("NodePool", pool.metadata, APPROVED, message)
+                self._record_event("NodePool", pool.metadata, APPROVED, message)
 
-    def gone(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
+    def report_deletion(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
         """The claims of these nodes were deleted, and draining begins."""
         self._tell(going, TERMINATING, f"Disrupting node: {disrupt.reason}")
         is_saving = disrupt.reason == DisruptionReason.UNDERUTILIZED
@@ -92,21 +94,21 @@ class DisruptionReporter:
                 consolidation_policy=pool.spec.disruption.consolidation_policy if pool else "",
             )
 
-    def waiting(self, unlaunched: Iterable[str], starting: Iterable[str], reason: str) -> None:
+    def report_wait(self, unlaunched: Iterable[str], starting: Iterable[str], reason: str) -> None:
         """These replacements are waited for."""
         for name in unlaunched:
-            self._tell_claim(name, LAUNCHING, f"Launching NodeClaim: {reason}")
+            self._record_claim(name, LAUNCHING, f"Launching NodeClaim: {reason}")
         for name in starting:
-            self._tell_claim(name, WAITING, "Waiting on readiness to continue disruption")
+            self._record_claim(name, WAITING, "Waiting on readiness to continue disruption")
 
-    def held_up(self, going: Sequence[DisruptedNode], blocked: Iterable[Blocked]) -> None:
+    def report_delay(self, going: Sequence[DisruptedNode], blocked: Iterable[Blocked]) -> None:
         """These nodes may not go just now."""
         why = {verdict.node: verdict.message for verdict in blocked}
         for node in going:
             if node.name in why:
                 self._tell((node,), DISRUPTION_BLOCKED, why[node.name])
 
-    def rejected(self, disrupt: Disrupt, going: Sequence[DisruptedNode], why: str) -> None:
+    def report_rejection(self, disrupt: Disrupt, going: Sequence[DisruptedNode], why: str) -> None:
         """What was decided is not right any more."""
         self._dependencies.meters.voluntary_disruption_failed_validations_total.labels(
             consolidation_type=metric_labels(disrupt)["consolidation_type"]
@@ -117,7 +119,7 @@ class DisruptionReporter:
             "disruption is not right any more", nodes=[node.name for node in going], why=why
         )
 
-    def failed(self, disrupt: Disrupt, going: Iterable[DisruptedNode], why: str) -> None:
+    def report_failure(self, disrupt: Disrupt, going: Iterable[DisruptedNode], why: str) -> None:
         """What was decided could not be done."""
         labelled = metric_labels(disrupt)
         self._dependencies.meters.voluntary_disruption_queue_failures_total.labels(**labelled).inc()
@@ -127,14 +129,14 @@ class DisruptionReporter:
     def _tell(self, going: Iterable[DisruptedNode], reason: str, message: str) -> None:
         for node in going:
             for kind, meta in (("Node", node.node.metadata), ("NodeClaim", node.claim.metadata)):
-                self._tell_of(kind, meta, reason, message)
+                self._record_event(kind, meta, reason, message)
 
-    def _tell_claim(self, name: str, reason: str, message: str) -> None:
+    def _record_claim(self, name: str, reason: str, message: str) -> None:
         claim = self._cache.claims.get(name)
         if claim is not None:
-            self._tell_of("NodeClaim", claim.metadata, reason, message)
+            self._record_event("NodeClaim", claim.metadata, reason, message)
 
-    def _tell_of(self, kind: str, meta: api.ObjectMeta, reason: str, message: str) -> None:
+    def _record_event(self, kind: str, meta: api.ObjectMeta, reason: str, message: str) -> None:
         self._dependencies.recorder.tell(Event(kind, meta.name, reason, message, uid=meta.uid))
 
 

@@ -21,7 +21,7 @@ from dovetail import api, labels
 from dovetail.clock import Timer
 from dovetail.controllers.cache import NODE_CLAIM, WatchCache
 from dovetail.controllers.dependencies import Dependencies
-from dovetail.controllers.provisioning.reporting import shown
+from dovetail.controllers.provisioning.reporting import first_names
 from dovetail.decide.lifecycle.pool import HASH_VERSION, template_hash
 from dovetail.decide.lifecycle.step import Event
 from dovetail.kube.errors import (
@@ -107,26 +107,26 @@ class ClaimCreation:
             nodepool=launch.node_pool,
             min_values_relaxed=str(launch.is_min_values_relaxed).lower(),
         ).inc()
-        self._log.info("created nodeclaim", **described(launch))
-        self.tell_nominated(launch.pods, f"nodeclaim/{launch.name}")
+        self._log.info("created nodeclaim", **launch_fields(launch))
+        self.report_nomination(launch.pods, f"nodeclaim/{launch.name}")
 
-    def tell_nominated(self, pods: tuple[str, ...], where: str) -> None:
+    def report_nomination(self, pods: tuple[str, ...], where: str) -> None:
         """Say to whoever looks at these pods where they are meant to go."""
         for pod in pods:
-            found = self._cache.cluster.pod(pod)
-            if found is not None:
+            current = self._cache.cluster.pod(pod)
+            if current is not None:
                 message = f"Pod should schedule on: {where}"
-                event = Event("Pod", pod, NOMINATED, message, uid=found.uid)
+                event = Event("Pod", pod, NOMINATED, message, uid=current.uid)
                 self._dependencies.recorder.tell(event)
 
 
-def described(launch: Launch) -> dict[str, object]:
+def launch_fields(launch: Launch) -> dict[str, object]:
     """A launch in the log."""
     return {
         "NodePool": launch.node_pool,
         "NodeClaim": launch.name,
-        "requests": quantity.rendered(launch.requests),
-        "instance-types": shown(launch.instance_types),
+        "requests": quantity.render_all(launch.requests),
+        "instance-types": first_names(launch.instance_types),
         "zone": launch.zone,
         "capacity-type": launch.capacity_type,
         "price_per_hour": launch.price_nanousd / 1e9,
@@ -180,11 +180,11 @@ class ClaimWriter:
 
     def _with_mark(self, body: Body) -> dict[str, Json]:
         meta = body["metadata"]
-        held = dict(meta) if isinstance(meta, dict) else {}
-        annotations = held.get("annotations")
+        metadata = dict(meta) if isinstance(meta, dict) else {}
+        annotations = metadata.get("annotations")
         own: dict[str, Json] = {labels.MADE_BY_RUN: self._mark}
-        held["annotations"] = (annotations if isinstance(annotations, dict) else {}) | own
-        return {**body, "metadata": held}
+        metadata["annotations"] = (annotations if isinstance(annotations, dict) else {}) | own
+        return {**body, "metadata": metadata}
 
 
 def _name_in(body: Body) -> str:
@@ -234,7 +234,7 @@ def _spec(launch: Launch, pool: NodePool) -> dict[str, Json]:
     spec: dict[str, Json] = {
         "nodeClassRef": {"group": ref.group, "kind": ref.kind, "name": ref.name},
         "requirements": _requirements(launch, pool),
-        "resources": {"requests": {**quantity.rendered(launch.requests)}},
+        "resources": {"requests": {**quantity.render_all(launch.requests)}},
         "expireAfter": _span(pool.expire_after) or NEVER,
     }
     if pool.taints:

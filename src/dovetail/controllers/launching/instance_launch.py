@@ -64,15 +64,15 @@ class InstanceLaunches:
 
     def outcome(self, uid: str, now: datetime) -> Outcome | None:
         """What became of it; None when it is time to try, for the first time or again."""
-        held = self._held.get(uid)
-        if held is None or (held.again_at is not None and held.again_at <= now):
+        entry = self._held.get(uid)
+        if entry is None or (entry.again_at is not None and entry.again_at <= now):
             return None
-        return held.outcome
+        return entry.outcome
 
     def again_at(self, uid: str) -> datetime | None:
         """When a launch that failed is worth another try."""
-        held = self._held.get(uid)
-        return held.again_at if held is not None else None
+        entry = self._held.get(uid)
+        return entry.again_at if entry is not None else None
 
     def begin(self, claim: ClaimObject) -> None:
         """Launch an instance for this claim."""
@@ -81,21 +81,21 @@ class InstanceLaunches:
 
     def forget(self, uid: str) -> None:
         """It is written down, or its claim is gone."""
-        held = self._held.get(uid)
-        if held is not None and not isinstance(held.outcome, Launching):
+        entry = self._held.get(uid)
+        if entry is not None and not isinstance(entry.outcome, Launching):
             del self._held[uid]
         self._cache.cluster.apply(InstanceLaunchEnded(uid))
 
-    def unwritten(self) -> tuple[str, ...]:
+    def unwritten_claims(self) -> tuple[str, ...]:
         """Names of claims that have an instance and do not know it yet."""
-        held = self._held.values()
-        return tuple(item.claim.name for item in held if isinstance(item.outcome, Launched))
+        entries = self._held.values()
+        return tuple(item.claim.name for item in entries if isinstance(item.outcome, Launched))
 
     async def _launch(self, uid: str) -> None:
-        held = self._held.get(uid)
-        if held is None or not isinstance(held.outcome, Launching):
+        entry = self._held.get(uid)
+        if entry is None or not isinstance(entry.outcome, Launching):
             return
-        claim = held.claim
+        claim = entry.claim
         try:
             instance = await self._dependencies.cloud.create(claim)
         except CloudError as error:
@@ -113,17 +113,17 @@ class InstanceLaunches:
 
     def _note_unexpected_failure(self, uid: str, error: Exception) -> None:
         """Of a provider that raises what it must not: the launch has failed all the same."""
-        held = self._held.get(uid)
-        if held is not None:
-            self._note_failure(held.claim, error)
+        entry = self._held.get(uid)
+        if entry is not None:
+            self._note_failure(entry.claim, error)
 
     def _note_failure(self, claim: ClaimObject, error: Exception) -> None:
         cluster, now = self._cache.cluster, self._dependencies.clock.now()
         cluster.apply(InstanceLaunchFailed(claim.uid))
-        failed = launch_failed(error, cluster.book.n_failed_launches(claim.uid))
+        failed = failure_of(error, cluster.book.n_failed_launches(claim.uid))
         again_at = retry_launch_at(failed, now)
         if again_at is None:  # the claim is deleted, and its pods are planned for again
-            self._refuse_what_failed(claim, error, now)
+            self._note_shortage(claim, error, now)
         self._report(claim, error, is_tried_again=again_at is not None)
         self._held[claim.uid] = _Held(failed, claim, again_at)
         self._ended(claim)
@@ -142,7 +142,7 @@ class InstanceLaunches:
                 n_times=n_times,
             )
 
-    def _refuse_what_failed(self, claim: ClaimObject, error: Exception, now: datetime) -> None:
+    def _note_shortage(self, claim: ClaimObject, error: Exception, now: datetime) -> None:
         """Remember what could not be had, so that the next plan asks for something else."""
         if isinstance(error, InsufficientCapacityError) and error.sold_out:
             self._refuse(error.sold_out)
@@ -162,7 +162,7 @@ class InstanceLaunches:
             self._cache.cluster.apply(refused)
 
 
-def launch_failed(error: Exception, n_failures: int) -> LaunchFailed:
+def failure_of(error: Exception, n_failures: int) -> LaunchFailed:
     """What a cloud's error means for the claim."""
     match error:
         case InsufficientCapacityError():

@@ -153,14 +153,14 @@ class LeaderCandidate:
     async def _work_while_renewing(self, work: Job) -> None:
         async with asyncio.TaskGroup() as group:
             working = group.create_task(work())
-            renewing = group.create_task(self._renewed_until_lost())
+            renewing = group.create_task(self._keep_renewing())
             await asyncio.wait({working, renewing}, return_when=asyncio.FIRST_COMPLETED)
             working.cancel()
             renewing.cancel()
         if not renewing.cancelled():
             raise LeadershipLostError(renewing.result())
 
-    async def _renewed_until_lost(self) -> str:
+    async def _keep_renewing(self) -> str:
         """Renew again and again; why it came to an end."""
         while True:
             left = self._leads_until - self._timer.elapsed_seconds()
@@ -182,7 +182,7 @@ class LeaderCandidate:
     async def _try_once(self) -> _Try:
         began_at = self._timer.elapsed_seconds()
         try:
-            outcome = await self._attempted_on_what_is_there()
+            outcome = await self._attempt_on_known()
         except (ApiError, msgspec.DecodeError) as error:
             self._log.warning("lease could not be renewed or read", problem=str(error))
             return _Try.FAILED
@@ -191,7 +191,7 @@ class LeaderCandidate:
             self._leads_until = began_at + self._terms.renew_seconds
         return outcome
 
-    async def _attempted_on_what_is_there(self) -> _Try:
+    async def _attempt_on_known(self) -> _Try:
         """One attempt; who holds the lease does not read it again first, as long as it stands."""
         try:
             if self.is_leading and self._version:
@@ -208,10 +208,7 @@ class LeaderCandidate:
         try:
             self._see(await self._kube.get(self._lease))
         except NotFoundError:
-            body: Body = {
-                "metadata": {"name": self._lease.name},
-                "spec": self._spec(LeaseSpec()),
-            }
+            body: Body = {"metadata": {"name": self._lease.name}, "spec": self._spec(LeaseSpec())}
             self._see(await self._kube.create(LEASE, body, self._lease.namespace))
             return _Try.HELD
         return _Try.TAKEN if self._is_taken() else await self._write_lease()

@@ -41,12 +41,12 @@ class Readiness:
     async def run(self) -> None:
         """Look until everything is there."""
         while True:
-            found = [problem for kind in _KINDS if (problem := await self._problem(kind))]
-            for problem in found:
+            problems = [problem for kind in _KINDS if (problem := await self._problem(kind))]
+            for problem in problems:
                 if problem not in self._problems:
                     self._log.warning("not ready", problem=problem)
-            self._problems = tuple(found)
-            if not found:
+            self._problems = tuple(problems)
+            if not problems:
                 return
             await self._timer.sleep(_AGAIN_SECONDS)
 
@@ -84,13 +84,13 @@ def tidy() -> None:
 async def watch_memory(limit_bytes: int, timer: Timer, log: Log) -> None:
     """Look again and again how much memory is held, and tidy up when it is nearly all."""
     while True:
-        held = resident_bytes()
-        if held > _SHARE * limit_bytes:
+        n_bytes = resident_bytes()
+        if n_bytes > _SHARE * limit_bytes:
             tidy()
             log.warning(
                 "memory is nearly used up",
                 limit_bytes=limit_bytes,
-                held_bytes=held,
+                held_bytes=n_bytes,
                 after_bytes=resident_bytes(),
             )
         await timer.sleep(_LOOK_SECONDS)

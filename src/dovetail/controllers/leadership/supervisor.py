@@ -58,7 +58,9 @@ class Supervisor:
     async def run(self) -> None:
         """Run all loops; returns when none is left."""
         async with asyncio.TaskGroup() as group:
-            running = {loop.name: group.create_task(self._kept_up(loop)) for loop in self._loops}
+            running = {
+                loop.name: group.create_task(self._keep_running(loop)) for loop in self._loops
+            }
             ending = group.create_task(self._finish_all(running))
             await asyncio.wait({*running.values()} or {ending})
             ending.cancel()
@@ -89,7 +91,7 @@ class Supervisor:
                 "loop could not be asked to finish", loop=loop.name, problem=_error_text(error)
             )
 
-    async def _kept_up(self, loop: Loop) -> None:
+    async def _keep_running(self, loop: Loop) -> None:
         n_failed = 0
         while True:
             began_at = self._timer.elapsed_seconds()

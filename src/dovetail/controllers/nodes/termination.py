@@ -102,10 +102,10 @@ class NodeTermination:
             case Present(object=api.Pod() as pod) | Absent(object=api.Pod() as pod):
                 self._wake(pod.spec.node_name)
             case (
-                Present(object=api.VolumeAttachment() as held)
-                | Absent(object=api.VolumeAttachment() as held)
+                Present(object=api.VolumeAttachment() as attachment)
+                | Absent(object=api.VolumeAttachment() as attachment)
             ):
-                self._wake(held.spec.node_name)
+                self._wake(attachment.spec.node_name)
             case Present(object=api.NodeClaim() as claim) | Absent(object=api.NodeClaim() as claim):
                 for node in self._cache.nodes.under(claim.status.provider_id):
                     self._wake(node.metadata.name)

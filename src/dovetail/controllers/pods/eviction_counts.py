@@ -16,7 +16,7 @@ from dovetail import api
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.kube.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
 from dovetail.kube.seam import Json, Patch, Ref
-from dovetail.state.evictions import Counts, Tally, fitting, read, written
+from dovetail.state.evictions import Counts, Tally, fit, read, to_text
 
 CONFIG_MAP: Final = api.Kind("", "v1", "ConfigMap", "configmaps", api.Object)
 NAME: Final = "dovetail-evictions"
@@ -85,12 +85,12 @@ class EvictionCountStore:
         for is_last in (False, False, True):
             if not self._version:
                 await self._read()
-            counts = fitting(self._tally.counts(self._dependencies.clock.now()))
+            counts = fit(self._tally.counts(self._dependencies.clock.now()))
             if counts == self._stored:
                 return
             self._tally.replace(counts)  # all that is known is kept, and nothing else is known
             try:
-                await self._put(written(counts))
+                await self._put(to_text(counts))
             except (ConflictError, NotFoundError, AlreadyExistsError):
                 self._version = ""  # somebody else wrote, or took it away
                 if is_last:

@@ -20,8 +20,8 @@ from dovetail.controllers.workqueue import WorkQueue
 from dovetail.decide.lifecycle.eviction import (
     EvictionAnswer,
     QueuedEviction,
-    answered,
-    queued,
+    after_answer,
+    queue_entry,
     step,
 )
 from dovetail.decide.lifecycle.step import (
@@ -67,9 +67,9 @@ class EvictionQueue:
     def enqueue(self, wanted: EnqueueEviction) -> None:
         """See to it that this pod leaves; one that is queued keeps its earliest deadline."""
         key = (wanted.pod, wanted.uid)
-        held = self._entries.get(key)
-        entry = queued(held, wanted)
-        if entry != held:
+        current = self._entries.get(key)
+        entry = queue_entry(current, wanted)
+        if entry != current:
             self._entries[key] = entry
             self._queue.add(key)
 
@@ -95,23 +95,23 @@ class EvictionQueue:
 
     async def _ask(self, entry: QueuedEviction, pod: Pod) -> float | None:
         """Ask the API to let the pod go, and do what follows from its answer."""
-        said = await evict(self._dependencies.kube, EvictPod(entry.pod, entry.uid))
+        answer = await evict(self._dependencies.kube, EvictPod(entry.pod, entry.uid))
         now = self._dependencies.clock.now()
-        self._note(entry, pod, said, now)
-        follows = answered(entry, pod, said.answer, now, said.message)
-        return await self._take(follows, now, said.retry_after)
+        self._note(entry, pod, answer, now)
+        follows = after_answer(entry, pod, answer.answer, now, answer.message)
+        return await self._take(follows, now, answer.retry_after)
 
     async def _take(
         self, decided: Step, now: datetime, at_least: timedelta = _NOT_AT_ALL
     ) -> float | None:
         for action in decided.actions:
-            await self._do(action)
+            await self._perform(action)
         self._tell(decided)
         if decided.look_again_at is None:
             return None
         return max(decided.look_again_at - now, at_least).total_seconds()
 
-    async def _do(self, action: Action) -> None:
+    async def _perform(self, action: Action) -> None:
         match action:
             case DeletePod():
                 pod = self._cache.cluster.pod(action.pod)
@@ -140,14 +140,14 @@ class EvictionQueue:
         self._entries.pop(key, None)
         self._queue.forget(key)
 
-    def _note(self, entry: QueuedEviction, pod: Pod, said: Answered, now: datetime) -> None:
-        count_eviction(self._dependencies.meters, entry, said.answer, said.code)
-        if said.answer is EvictionAnswer.EVICTED:
+    def _note(self, entry: QueuedEviction, pod: Pod, answer: Answered, now: datetime) -> None:
+        count_eviction(self._dependencies.meters, entry, answer.answer, answer.code)
+        if answer.answer is EvictionAnswer.EVICTED:
             self._cache.cluster.apply(Evicted(entry.pod, entry.uid, now, pod.workload))
             self._log.info("evicted pod", pod=entry.pod, node=entry.node, reason=entry.reason)
-        elif said.answer is EvictionAnswer.FAILED:
+        elif answer.answer is EvictionAnswer.FAILED:
             self._log.warning(
-                "evicting pod failed", pod=entry.pod, node=entry.node, error=said.message
+                "evicting pod failed", pod=entry.pod, node=entry.node, error=answer.message
             )
 
     def _tell(self, decided: Step) -> None:

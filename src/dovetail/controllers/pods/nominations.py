@@ -43,7 +43,7 @@ class Nominations:
         self._told: dict[PodKey, tuple[str, str]] = {}  # a pod's uid, and where it was sent
         self._later: dict[PodKey, str] = {}  # who is to follow, and where to
         self._queue: WorkQueue[PodKey] = WorkQueue(
-            self._say_again,
+            self._repeat,
             failed=failure_log(self._log, "steering a pod failed", "Pod"),
             queue_settings=dependencies.queue_settings(Backoff(1.0, 10.0), _N_WORKERS),
         )
@@ -86,9 +86,9 @@ class Nominations:
         """
         if self._steering is None:
             return 0
-        found = [self._cache.cluster.pod(pod) for pod in pods]
-        meant = [item for item in found if item is not None and not item.node_name]
-        chosen = self._steerable.chosen(meant, self._pods_told_of(node, meant))
+        known = [self._cache.cluster.pod(pod) for pod in pods]
+        meant = [item for item in known if item is not None and not item.node_name]
+        chosen = self._steerable.choose(meant, self._nominated_pods(node, meant))
         waiting = [(item.key, item.uid) for item in chosen]
         for item in meant:
             self._later[item.key] = node
@@ -101,7 +101,7 @@ class Nominations:
             self._log.debug("steering a pod", Pod=pod, Node=node, error=str(error))
         return len(waiting) - len(refused)
 
-    def _pods_told_of(self, node: str, besides: Iterable[Pod]) -> list[Pod]:
+    def _nominated_pods(self, node: str, besides: Iterable[Pod]) -> list[Pod]:
         """The pods that wait and that the node was told of, but for these."""
         ours = {beside.key for beside in besides}
         keys = [key for key, (_, place) in self._told.items() if place == node and key not in ours]
@@ -116,7 +116,7 @@ class Nominations:
         for pod, error in await self._steering.withdraw(stale):
             self._log.debug("withdrawing a nomination", Pod=pod, error=str(error))
 
-    async def _say_again(self, key: PodKey) -> None:
+    async def _repeat(self, key: PodKey) -> None:
         node = self._told[key][1] if key in self._told else self._later.get(key)
         if node is None:
             return

@@ -52,7 +52,7 @@ class BufferLoop:
         self._outlooks: Mapping[BufferKey, _Outlook] = {}
         self._queue: WorkQueue[BufferKey] = WorkQueue(
             self._tell,
-            failed=self._untold,
+            failed=self._log_error,
             queue_settings=dependencies.queue_settings(Backoff(1.0, 60.0), _N_WORKERS),
         )
         self.run, self.finish = self._queue.run, self._queue.finish
@@ -69,7 +69,7 @@ class BufferLoop:
             case _:
                 return
 
-    def decided(self, snapshot: Snapshot, plan: Plan, now: datetime) -> None:
+    def note_plan(self, snapshot: Snapshot, plan: Plan, now: datetime) -> None:
         """A decision was made: room may be there that was not before."""
         buffers = self._cache.cluster.buffers()
         rooms = buffer_rooms(snapshot, plan, now) if buffers else {}
@@ -98,7 +98,7 @@ class BufferLoop:
         self._cache.put(CAPACITY_BUFFER, answer)
         return None
 
-    def _untold(self, key: BufferKey, error: Exception) -> None:
+    def _log_error(self, key: BufferKey, error: Exception) -> None:
         self._log.error("could not write buffer status", capacity_buffer="/".join(key), error=error)
 
 
@@ -108,7 +108,7 @@ def _reporter(wire: api.CapacityBuffer, outlook: _Outlook, now: datetime) -> Bod
     before = conditions_about(wire.metadata, capacity_buffer_status.conditions)
     problem = "" if buffer.problem is None else str(buffer.problem)
     changes = buffer_conditions(len(buffer.pods), outlook.room, problem, buffer.message)
-    after = before.said(changes, now)
+    after = before.with_changes(changes, now)
     fresh = api.autoscaling.CapacityBufferStatus(
         pod_template_ref=api.autoscaling.LocalObjectRef(buffer.template)
         if buffer.template

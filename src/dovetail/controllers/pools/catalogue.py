@@ -22,12 +22,7 @@ from dovetail.controllers.cache import WatchCache
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.pools.loop import pools_of
 from dovetail.controllers.workqueue import WorkQueue, failure_log
-from dovetail.decide.lifecycle.conditions import (
-    VALIDATION_SUCCEEDED,
-    complete,
-    fail,
-    hold,
-)
+from dovetail.decide.lifecycle.conditions import VALIDATION_SUCCEEDED, complete, fail, hold
 from dovetail.errors import InputError
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Notice, Present
@@ -123,14 +118,14 @@ class CatalogueLoop:
     def handle(self, notice: Notice) -> None:
         """Something has happened that may change what a pool could launch."""
         match notice:
-            case Present(object=api.NodeOverlay() as found) if self._gates.overlays:
-                self._overlays[found.metadata.name] = found
-                if self._is_new(found):
+            case Present(object=api.NodeOverlay() as overlay) if self._gates.overlays:
+                self._overlays[overlay.metadata.name] = overlay
+                if self._is_new(overlay):
                     self._lay()
             case Present(object=api.NodePool() as pool) if self._is_new(pool):
                 self._pools.add(pool.metadata.name)
-            case Present(object=found) if self._cache.is_node_class(found) and self._is_new(found):
-                for name in pools_of(found, self._cache):
+            case Present(object=item) if self._cache.is_node_class(item) and self._is_new(item):
+                for name in pools_of(item, self._cache):
                     self._pools.add(name)
             case Absent(object=gone):
                 self._forget(gone)
@@ -170,13 +165,13 @@ class CatalogueLoop:
         await self._pools.finish()
         await self._statuses.finish()
 
-    def _is_new(self, found: api.Object) -> bool:
+    def _is_new(self, item: api.Object) -> bool:
         """Whether more than a status has changed. The status of a node class counts: it names the
         zones and images that its instance types are computed from.
         """
-        meta = found.metadata
-        changed = meta.resource_version if self._cache.is_node_class(found) else ""
-        key, mark = (found.kind, meta.name), (meta.uid, meta.generation, changed)
+        meta = item.metadata
+        changed = meta.resource_version if self._cache.is_node_class(item) else ""
+        key, mark = (item.kind, meta.name), (meta.uid, meta.generation, changed)
         is_new = self._seen.get(key) != mark
         self._seen[key] = mark
         return is_new
@@ -189,8 +184,8 @@ class CatalogueLoop:
         types = await self._dependencies.cloud.instance_types(pool)
         if not self._gates.reservations:
             types = tuple(map(_without_reservations, types))
-        held = self._cache.pool(name)
-        if held is None or held.metadata.uid != pool.uid:
+        current = self._cache.pool(name)
+        if current is None or current.metadata.uid != pool.uid:
             return None  # it is gone meanwhile; one that took its name was heard of
         self._types[name] = PooledTypes(pool, types)
         if self._overlays:

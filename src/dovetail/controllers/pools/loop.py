@@ -27,12 +27,12 @@ from dovetail.decide.lifecycle.pool import (
     Health,
     NodeClassState,
     PoolView,
-    counted,
-    hashed,
+    hash_step,
     health_step,
     note_registration,
     pool_with,
     readiness,
+    usage_step,
     validation,
 )
 from dovetail.decide.lifecycle.step import STAY, NoteRegistration, Step, claim_after
@@ -80,8 +80,8 @@ class PoolLoop:
                 self._queue.add(pool.metadata.name)
             case Absent(object=api.NodePool() as pool):
                 self._forget(pool.metadata)
-            case Present(object=found) | Absent(object=found) if self._cache.is_node_class(found):
-                for name in pools_of(found, self._cache):
+            case Present(object=item) | Absent(object=item) if self._cache.is_node_class(item):
+                for name in pools_of(item, self._cache):
                     self._queue.add(name)
             case _:
                 return
@@ -151,13 +151,13 @@ class PoolLoop:
         self, wire: api.NodePool, view: PoolView, notes: tuple[NoteRegistration, ...], now: datetime
     ) -> tuple[Step, Health]:
         """Everything that is to be said of a pool now, and how well its nodes do."""
-        found = self._cache.node_class(node_class_ref(wire.spec.template.spec.node_class_ref))
-        node_class = node_class_state(found) if found is not None else None
-        step = readiness(view, node_class).then(validation(self._found_wrong(wire, view)))
+        wire_class = self._cache.node_class(node_class_ref(wire.spec.template.spec.node_class_ref))
+        node_class = node_class_state(wire_class) if wire_class is not None else None
+        step = readiness(view, node_class).then(validation(self._problems_of(wire, view)))
         if not view.pool.problems:
-            step = step.then(hashed(view, self._claims_of(view.pool.name), now))
+            step = step.then(hash_step(view, self._claims_of(view.pool.name), now))
         if self._totals is not None:
-            step = step.then(counted(view, self._totals.get(view.pool.name, _NO_TOTALS), now))
+            step = step.then(usage_step(view, self._totals.get(view.pool.name, _NO_TOTALS), now))
         health, part = self._healthy(view, node_class, now)
         step = step.then(part)
         for note in notes:
@@ -173,18 +173,18 @@ class PoolLoop:
             return health, STAY  # nobody knows of which class to speak
         return health_step(view, health, node_class.generation, now)
 
-    def _found_wrong(self, wire: api.NodePool, view: PoolView) -> tuple[str, ...]:
+    def _problems_of(self, wire: api.NodePool, view: PoolView) -> tuple[str, ...]:
         """What is wrong with the pool; looked for once in each generation, to which annotations
         do not belong.
         """
-        uid, said = view.pool.uid, wire.metadata.annotations
-        mark = (view.generation, *(said.get(key) for key in labels.POOL_KNOBS))
-        held = self._problems.get(uid)
-        if held is None or held[0] != mark:
-            found = tuple(str(one) for one in api.problems(wire, self._dependencies.extensions))
-            told = found or tuple(one.message for one in view.pool.problems)
-            held = self._problems[uid] = (mark, told)
-        return held[1]
+        uid, annotations = view.pool.uid, wire.metadata.annotations
+        mark = (view.generation, *(annotations.get(key) for key in labels.POOL_KNOBS))
+        problems = self._problems.get(uid)
+        if problems is None or problems[0] != mark:
+            texts = tuple(str(item) for item in api.problems(wire, self._dependencies.extensions))
+            told = texts or tuple(problem.message for problem in view.pool.problems)
+            problems = self._problems[uid] = (mark, told)
+        return problems[1]
 
     def _claims_of(self, pool: str) -> Iterator[ClaimObject]:
         for wire in self._cache.claims.all():
@@ -215,10 +215,10 @@ def totals(nodes: tuple[Node, ...]) -> Totals:
     for node in nodes:
         if not node.node_pool or not node.provider_id or is_leaving(node):
             continue
-        held = result.setdefault(node.node_pool, {NODES: 0})
-        held[NODES] += 1
+        usage = result.setdefault(node.node_pool, {NODES: 0})
+        usage[NODES] += 1
         for name, amount in node.capacity.items():
-            held[name] = held.get(name, 0) + amount
+            usage[name] = usage.get(name, 0) + amount
     return result
 
 

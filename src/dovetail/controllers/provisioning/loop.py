@@ -31,11 +31,7 @@ from dovetail.model.ending import InstanceEnding
 from dovetail.model.plan import Disrupt, Nominate, Plan
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
-from dovetail.state.changes import (
-    Nominated,
-    Proposed,
-    Touched,
-)
+from dovetail.state.changes import Nominated, Proposed, Touched
 
 _RESTS_FOR: Final = 4.0  # times as long as a decision took that came to nothing
 _REFUSED: Final = Backoff(1.0, 60.0)  # until claims that the API refused are tried again
@@ -144,9 +140,9 @@ class DecisionLoop:
         self._is_at_rest.set()
         self._has_decided = asyncio.Event()
 
-    def touched(self, what: Touched) -> None:
+    def touch(self, touched: Touched) -> None:
         """Something has happened that could matter."""
-        self._batch.add(prolongs=bool(what & Touched.PENDING))
+        self._batch.add(prolongs=bool(touched & Touched.PENDING))
 
     async def run(self) -> None:
         """Decide whenever it is time, until cancelled."""
@@ -170,7 +166,7 @@ class DecisionLoop:
         await self._is_at_rest.wait()
         self._has_decided.set()  # nobody is to wait for one that does not come
 
-    async def wait_decided(self) -> None:
+    async def wait_for_plan(self) -> None:
         """Return once there was a decision: who begins to lead knows of no promises before."""
         await self._has_decided.wait()
 
@@ -247,6 +243,6 @@ class DecisionLoop:
 
     async def _steer(self, nominate: Nominate) -> None:
         """Tell the scheduler, if the node is there; otherwise it is told when it joins."""
-        self._effects.claim_creation.tell_nominated(nominate.pods, f"node/{nominate.node}")
+        self._effects.claim_creation.report_nomination(nominate.pods, f"node/{nominate.node}")
         if self._cache.nodes.get(nominate.node) is not None:
             await self._effects.nominations.steer(nominate.node, nominate.pods)

@@ -50,22 +50,22 @@ class DecisionReporter:
 
     def log(self, snapshot: Snapshot, plan: Plan, now: datetime, seconds: float) -> None:
         """In the log."""
-        found = (*plan.binding_order, *(verdict.pod for verdict in plan.unschedulable))
-        if found and found != self._last:
+        pods = (*plan.binding_order, *(verdict.pod for verdict in plan.unschedulable))
+        if pods and pods != self._last:
             self._log.info(
                 "found provisionable pod(s)",
-                Pods=shown(found),
+                Pods=first_names(pods),
                 duration=f"{seconds:.3f}s",
                 unschedulable=len(plan.unschedulable),
             )
-        self._last = found
+        self._last = pods
         self._log_preferences(snapshot, now)
 
     def tell(self, snapshot: Snapshot, plan: Plan, now: datetime) -> None:
         """What is done about it: in the log, and in events of pods, nodes and pools."""
         self._log_launches(plan)
-        self._tell_unschedulable(plan)
-        self._tell_blocked(plan)
+        self._report_pending(plan)
+        self._report_blocked(plan)
         if plan.n_pods or snapshot.nodes:
             for event in pool_events(snapshot, now):
                 self._dependencies.recorder.tell(event)
@@ -86,7 +86,7 @@ class DecisionReporter:
         places = {launch.name: list(launch.pods) for launch in plan.launches}
         self._log.debug("planned pods", places=places)
 
-    def _tell_blocked(self, plan: Plan) -> None:
+    def _report_blocked(self, plan: Plan) -> None:
         """Say of each node that could go why it stays, to whoever looks at it or at its claim."""
         for verdict in plan.blocked:
             reason, told_for = DISRUPTION_BLOCKED, DEDUPE_FOR
@@ -102,7 +102,7 @@ class DecisionReporter:
                 dedupe = (str(verdict.reason),)
                 self._tell(msgspec.structs.replace(event, dedupe=dedupe, dedupe_for=told_for))
 
-    def _tell_unschedulable(self, plan: Plan) -> None:
+    def _report_pending(self, plan: Plan) -> None:
         for item in plan.unschedulable:
             pod = self._cache.cluster.pod(item.pod)
             if pod is None:
@@ -134,11 +134,11 @@ class DecisionReporter:
         self._log.warning(
             "preferred anti-affinity or ScheduleAnyway spread may keep nodes from being "
             "consolidated",
-            Pods=shown([pod.key for pod in reporter]),
+            Pods=first_names([pod.key for pod in reporter]),
         )
 
 
-def shown(names: Sequence[str]) -> str:
+def first_names(names: Sequence[str]) -> str:
     """The first few of many."""
     more = len(names) - _SHOWN
     listed = ", ".join(names[:_SHOWN])

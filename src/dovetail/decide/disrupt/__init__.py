@@ -27,8 +27,8 @@ from datetime import datetime
 
 from dovetail.decide.disrupt.candidates import scene_of
 from dovetail.decide.disrupt.consolidation import consolidation
-from dovetail.decide.disrupt.course import Course, noted, started
-from dovetail.decide.disrupt.discouraged import discouraged
+from dovetail.decide.disrupt.course import Course, start, with_findings
+from dovetail.decide.disrupt.discouraged import discourage
 from dovetail.decide.disrupt.drift import drift, static_drift
 from dovetail.decide.disrupt.emptiness import emptiness
 from dovetail.model.plan import DisruptionReason, Plan
@@ -40,9 +40,9 @@ def disrupt(snapshot: Snapshot, plan: Plan, now: datetime) -> Plan:
     chosen = snapshot.policy.disrupts_for
     course = Course(snapshot, plan, scene_of(snapshot, plan, now))
     if DisruptionReason.EMPTY in chosen:
-        course = noted(course, emptiness(course.scene))
+        course = with_findings(course, emptiness(course.scene))
     if DisruptionReason.DRIFTED in chosen:
-        course = drift(static_drift(started(course)))
+        course = drift(static_drift(start(course)))
     if DisruptionReason.UNDERUTILIZED in chosen:
-        course = discouraged(consolidation(started(course)))
+        course = discourage(consolidation(start(course)))
     return course.plan

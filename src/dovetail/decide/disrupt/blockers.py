@@ -125,7 +125,7 @@ FIXES: Final[Mapping[Blocker, str]] = {
 }
 
 
-def blocked(
+def block(
     node: str, reason: Blocker, *, until: datetime | None = None, **facts: str | int
 ) -> Blocked:
     """A node that may not go, why, and what would let it."""

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.nodes import is_terminating, leaving, recalled
+from dovetail.decide.nodes import is_terminating, leaving_nodes, with_memory
 from dovetail.model.node import Node
 from dovetail.model.pool import Budget
 from dovetail.model.snapshot import Snapshot
@@ -43,7 +43,7 @@ class Allowance(msgspec.Struct, frozen=True, gc=False):
 
 def allowances(snapshot: Snapshot, reason: str, now: datetime) -> dict[str, Allowance]:
     """What each pool allows for this reason, by its name."""
-    counts = _counts(snapshot.nodes, leaving(snapshot))
+    counts = _counts(snapshot.nodes, leaving_nodes(snapshot))
     result = {}
     for pool in snapshot.node_pools:
         n_nodes, n_disrupting = counts.get(pool.name, (0, 0))
@@ -57,7 +57,7 @@ def allowances(snapshot: Snapshot, reason: str, now: datetime) -> dict[str, Allo
     return result
 
 
-@recalled
+@with_memory
 def _counts(nodes: tuple[Node, ...], gone: frozenset[str]) -> Mapping[str, tuple[int, int]]:
     """For each pool how many nodes it has, and how many of them are not ready or leaving."""
     counts: dict[str, tuple[int, int]] = {}
@@ -75,7 +75,7 @@ def allowed_disruptions(budgets: Iterable[Budget], n_nodes: int, now: datetime) 
 
 
 def _n_allowed_by(budget: Budget, n_nodes: int, now: datetime) -> int:
-    amount = stated(budget)
+    amount = amount_of(budget)
     active = is_active(budget, now)
     if amount is None or active is None:
         return 0
@@ -85,7 +85,7 @@ def _n_allowed_by(budget: Budget, n_nodes: int, now: datetime) -> int:
     return share(count, n_nodes) if is_percentage else count
 
 
-def stated(budget: Budget) -> tuple[int, bool] | None:
+def amount_of(budget: Budget) -> tuple[int, bool] | None:
     """What it allows while it holds, and whether that is a percentage; None if it is neither."""
     match = _COUNT.fullmatch(budget.nodes)
     return (int(match[1]), bool(match[2])) if match else None

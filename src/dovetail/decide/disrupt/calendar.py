@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.disrupt.budgets import allowances, schedule_of, share, stated
+from dovetail.decide.disrupt.budgets import allowances, amount_of, schedule_of, share
 from dovetail.model.plan import DisruptionReason
 from dovetail.model.pool import Budget, NodePool
 from dovetail.model.snapshot import Snapshot
@@ -91,8 +91,10 @@ def _by_reason(
 ) -> dict[DisruptionReason, tuple[Stretch, ...]]:
     """Worked out once for reasons that have the same budgets."""
     held_by_reason = {reason: about(budgets, reason) for reason in REASONS}
-    alike = {held: stretches(held, now, until) for held in dict.fromkeys(held_by_reason.values())}
-    return {reason: alike[held] for reason, held in held_by_reason.items()}
+    alike = {
+        limits: stretches(limits, now, until) for limits in dict.fromkeys(held_by_reason.values())
+    }
+    return {reason: alike[limits] for reason, limits in held_by_reason.items()}
 
 
 def about(budgets: Iterable[Budget], reason: str) -> tuple[Budget, ...]:
@@ -128,7 +130,7 @@ def _turns(budgets: Sequence[Budget], now: datetime, until: datetime) -> dict[da
 
 def limit(budget: Budget) -> Limit:
     """What a budget allows while it holds."""
-    amount = stated(budget)
+    amount = amount_of(budget)
     if amount is None or not makes_sense(budget) or not amount[0]:
         return NOTHING
     return Limit(percent=amount[0]) if amount[1] else Limit(count=amount[0])
@@ -143,12 +145,14 @@ def makes_sense(budget: Budget) -> bool:
 
 def tightest(limits: Iterable[Limit]) -> Limit:
     """What all of these allow."""
-    held = tuple(limits)
-    if any(item.is_zero for item in held):
+    all_limits = tuple(limits)
+    if any(item.is_zero for item in all_limits):
         return NOTHING
     return Limit(
-        count=min((item.count for item in held if item.count is not None), default=None),
-        percent=min((item.percent for item in held if item.percent is not None), default=None),
+        count=min((item.count for item in all_limits if item.count is not None), default=None),
+        percent=min(
+            (item.percent for item in all_limits if item.percent is not None), default=None
+        ),
     )
 
 
@@ -158,28 +162,28 @@ def windows(budget: Budget, since: datetime, until: datetime) -> Iterator[Window
     One that makes no sense holds always: whoever wrote it wanted to hold something back.
     """
     schedule = schedule_of(budget)
-    if schedule is None or budget.duration is None or stated(budget) is None:
+    if schedule is None or budget.duration is None or amount_of(budget) is None:
         yield since, until
     elif budget.duration > timedelta(0):
-        yield from joined(_strikes(schedule, budget.duration, since, until), since, until)
+        yield from join(_strikes(schedule, budget.duration, since, until), since, until)
 
 
-def joined(some: Iterable[Window], since: datetime, until: datetime) -> Iterator[Window]:
+def join(some: Iterable[Window], since: datetime, until: datetime) -> Iterator[Window]:
     """Windows in order of their beginning, cut to a span; those that touch become one."""
-    held: Window | None = None
+    window: Window | None = None
     for starts_at, ends_at in some:
         first, last = max(starts_at, since), min(ends_at, until)
         if last <= first:
             continue
-        if held is None:
-            held = first, last
-        elif first <= held[1]:
-            held = held[0], max(held[1], last)
+        if window is None:
+            window = first, last
+        elif first <= window[1]:
+            window = window[0], max(window[1], last)
         else:
-            yield held
-            held = first, last
-    if held is not None:
-        yield held
+            yield window
+            window = first, last
+    if window is not None:
+        yield window
 
 
 def _strikes(

@@ -23,13 +23,13 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.blockers import block
 from dovetail.decide.disrupt.candidates import Scene
 from dovetail.decide.disrupt.cost import expected_end, grows_at
 from dovetail.decide.evictions import free_at
 from dovetail.decide.lifecycle.protection import is_active
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.nodes import recalled
+from dovetail.decide.nodes import with_memory
 from dovetail.decide.pools import pools_by_name
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
@@ -60,17 +60,17 @@ def unrest(node: Node, scene: Scene) -> Blocked | None:
     """Why the pods of this node are better left alone for now; None if nothing speaks for that."""
     pods = [pod for pod in scene.pods_by_node.get(node.name, ()) if _may_move(pod)]
     for blocker, find in _CAUSES:
-        held = find(pods, scene)
-        if held is not None:
-            until, pod = held
-            return blocked(node.name, blocker, until=until, pod=pod.key, workload=pod.workload)
-    over = overtaxed(pods, scene.snapshot, scene.now)
+        unrest_of_pod = find(pods, scene)
+        if unrest_of_pod is not None:
+            until, pod = unrest_of_pod
+            return block(node.name, blocker, until=until, pod=pod.key, workload=pod.workload)
+    over = overtaxed_workload(pods, scene.snapshot, scene.now)
     return None if over is None else evicted_often(node.name, over)
 
 
 def evicted_often(node: str, over: Overtaxed) -> Blocked:
     """Why a node stays whose pods were moved enough."""
-    return blocked(
+    return block(
         node,
         Blocker.EVICTED_OFTEN,
         until=over.until,
@@ -92,14 +92,14 @@ def _rolled_out(pods: Sequence[Pod], scene: Scene) -> _Held | None:
     return _last(((until.get(pod.workload), pod) for pod in pods), scene.now)
 
 
-def _ending(pods: Sequence[Pod], scene: Scene) -> _Held | None:
+def _last_to_end(pods: Sequence[Pod], scene: Scene) -> _Held | None:
     """The last pod to end, of those that end soon."""
     latest = scene.now + ENDS_WITHIN
     ends = ((expected_end(pod, scene.snapshot.pods), pod) for pod in pods)
     return _last(((at, pod) for at, pod in ends if at is not None and at <= latest), scene.now)
 
 
-def _settling(pods: Sequence[Pod], scene: Scene) -> _Held | None:
+def _last_started(pods: Sequence[Pod], scene: Scene) -> _Held | None:
     """The pod that has started last, if that was just now."""
     return _last(((_settled_at(pod), pod) for pod in pods), scene.now)
 
@@ -109,22 +109,24 @@ def _settled_at(pod: Pod) -> datetime | None:
     return None if since is None else since + SETTLES_WITHIN
 
 
-def _last(found: Iterable[tuple[datetime | None, Pod]], now: datetime) -> _Held | None:
-    still = [(at, pod) for at, pod in found if at is not None and at > now]
+def _last(ends: Iterable[tuple[datetime | None, Pod]], now: datetime) -> _Held | None:
+    still = [(at, pod) for at, pod in ends if at is not None and at > now]
     return max(still, key=lambda pair: (pair[0], pair[1].key), default=None)
 
 
 _CAUSES: Final[tuple[tuple[Blocker, Callable[[Sequence[Pod], Scene], _Held | None]], ...]] = (
     (Blocker.ROLLOUT, _rolled_out),
-    (Blocker.ENDS_SOON, _ending),
-    (Blocker.JUST_FILLED, _settling),
+    (Blocker.ENDS_SOON, _last_to_end),
+    (Blocker.JUST_FILLED, _last_started),
 )
 
 
 # ------------------------------------------------------------------ who was moved enough
 
 
-def overtaxed(moving: Iterable[Pod], snapshot: Snapshot, now: datetime) -> Overtaxed | None:
+def overtaxed_workload(
+    moving: Iterable[Pod], snapshot: Snapshot, now: datetime
+) -> Overtaxed | None:
     """The workload that would suffer more evictions within a day than its pods may, were these
     evicted now. What each pod may suffer is allowed as often as the workload has pods.
     """
@@ -143,7 +145,7 @@ def overtaxed(moving: Iterable[Pod], snapshot: Snapshot, now: datetime) -> Overt
     return None
 
 
-@recalled
+@with_memory
 def _says_so(pools: tuple[NodePool, ...], pods: tuple[Pod, ...]) -> bool:
     """Whether any pool or pod says how often pods may be evicted; most never do."""
     return any(pool.disruption.most_evictions is not None for pool in pools) or any(
@@ -179,13 +181,13 @@ def _most_evictions(pod: Pod, pool: NodePool | None, snapshot: Snapshot) -> int 
     return snapshot.policy.most_evictions if theirs is None else theirs
 
 
-@recalled
+@with_memory
 def _n_pods(pods: tuple[Pod, ...]) -> Mapping[str, int]:
     """How many pods each workload has."""
     return Counter([pod.workload for pod in pods if pod.owner is not None and is_active(pod)])
 
 
-@recalled
+@with_memory
 def _pool_names(nodes: tuple[Node, ...]) -> Mapping[str, str]:
     return {node.name: node.node_pool for node in nodes}
 
@@ -208,7 +210,7 @@ def changes_at(moving: Iterable[Pod], snapshot: Snapshot, now: datetime) -> date
     return soonest(*moments)
 
 
-@recalled
+@with_memory
 def rollouts(pods: tuple[Pod, ...]) -> Mapping[str, datetime]:
     """Until when each workload with pods of several revisions counts as being rolled out."""
     first: dict[str, str] = {}
@@ -230,9 +232,11 @@ def rollouts(pods: tuple[Pod, ...]) -> Mapping[str, datetime]:
 
 def _revision(pod: Pod) -> str:
     """Which template of its workload it was made from; empty where that is not said."""
-    held, owner = pod.labels, pod.owner
+    pod_labels, owner = pod.labels, pod.owner
     if owner is None:
         return ""
     if owner.kind == "ReplicaSet":
-        return held.get(labels.POD_TEMPLATE_HASH, "")
-    return held.get(labels.CONTROLLER_REVISION_HASH, "") if owner.kind == "StatefulSet" else ""
+        return pod_labels.get(labels.POD_TEMPLATE_HASH, "")
+    return (
+        pod_labels.get(labels.CONTROLLER_REVISION_HASH, "") if owner.kind == "StatefulSet" else ""
+    )

@@ -12,11 +12,11 @@ from datetime import datetime
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.blockers import block
 from dovetail.decide.lifecycle.draining import is_evictable
 from dovetail.decide.lifecycle.protection import protection
-from dovetail.decide.nodes import census, leaving, recalled
-from dovetail.decide.pdbs import lets_unhealthy_go, never_allows, selecting
+from dovetail.decide.nodes import census, leaving_nodes, with_memory
+from dovetail.decide.pdbs import lets_unhealthy_go, never_allows, pdbs_of
 from dovetail.decide.pools import pools_by_name
 from dovetail.model.ledger import Proposal
 from dovetail.model.node import Node
@@ -58,7 +58,7 @@ def scene_of(snapshot: Snapshot, plan: Plan, now: datetime) -> Scene:
         snapshot=snapshot,
         now=now,
         pods_by_node=census(snapshot.pods).by_node,
-        leaving=leaving(snapshot),
+        leaving=leaving_nodes(snapshot),
         disrupting={departure.node: departure.reason for departure in snapshot.ledger.disrupting},
         nominated=_nominated_nodes(snapshot, plan.nominations, now) | {move.node for move in moves},
         buffered=_nodes_of_buffers(snapshot, (*plan.nominations, *moves), now),
@@ -68,7 +68,7 @@ def scene_of(snapshot: Snapshot, plan: Plan, now: datetime) -> Scene:
 def _nominated_nodes(
     snapshot: Snapshot, planned: tuple[Nominate, ...], now: datetime
 ) -> frozenset[str]:
-    fake = _fake(snapshot.pods)
+    fake = _virtual_names(snapshot.pods)
     promised = {
         nomination.node
         for nomination in snapshot.ledger.nominations
@@ -82,7 +82,7 @@ def _nominated_nodes(
 def _nodes_of_buffers(
     snapshot: Snapshot, planned: tuple[Nominate, ...], now: datetime
 ) -> frozenset[str]:
-    fake = _fake(snapshot.pods)
+    fake = _virtual_names(snapshot.pods)
     if not fake:
         return frozenset()
     nominations = snapshot.ledger.nominations
@@ -90,11 +90,11 @@ def _nodes_of_buffers(
     return frozenset(promised | {item.node for item in planned if not fake.isdisjoint(item.pods)})
 
 
-@recalled
-def _fake(pods: tuple[Pod, ...]) -> frozenset[str]:
+@with_memory
+def _virtual_names(pods: tuple[Pod, ...]) -> frozenset[str]:
     """Keys and uids of pods that only stand for room that a capacity buffer keeps."""
-    found = [pod for pod in pods if pod.is_virtual]
-    return frozenset(name for pod in found for name in (pod.key, pod.uid))
+    virtual_pods = [pod for pod in pods if pod.is_virtual]
+    return frozenset(name for pod in virtual_pods for name in (pod.key, pod.uid))
 
 
 def disruption_verdict(node: Node, scene: Scene, *, ignores_pods: bool = False) -> Blocked | None:
@@ -109,17 +109,17 @@ def disruption_verdict(node: Node, scene: Scene, *, ignores_pods: bool = False) 
 
 def _state_verdict(node: Node, scene: Scene) -> Blocked | None:
     if node.name in scene.disrupting:
-        return blocked(node.name, Blocker.DISRUPTING, cause=scene.disrupting[node.name])
+        return block(node.name, Blocker.DISRUPTING, cause=scene.disrupting[node.name])
     if not node.node_claim:
-        return blocked(node.name, Blocker.NO_NODE_CLAIM)
+        return block(node.name, Blocker.NO_NODE_CLAIM)
     if not node.is_initialized:
-        return blocked(node.name, Blocker.NOT_INITIALIZED)
+        return block(node.name, Blocker.NOT_INITIALIZED)
     if node.name in scene.leaving:
-        return blocked(node.name, Blocker.LEAVING)
+        return block(node.name, Blocker.LEAVING)
     if node.name in scene.nominated or node.node_claim in scene.nominated:
-        return blocked(node.name, Blocker.NOMINATED)
+        return block(node.name, Blocker.NOMINATED)
     if node.annotations.get(labels.DO_NOT_DISRUPT) == "true":
-        return blocked(node.name, Blocker.NODE_PROTECTED, annotation=labels.DO_NOT_DISRUPT)
+        return block(node.name, Blocker.NODE_PROTECTED, annotation=labels.DO_NOT_DISRUPT)
     return _setback(node, scene)
 
 
@@ -130,18 +130,18 @@ def _setback(node: Node, scene: Scene) -> Blocked | None:
     )
     if until is None or until <= scene.now:
         return None
-    return blocked(node.name, Blocker.SETBACK, until=until, again_at=f"{until:%H:%M:%S}")
+    return block(node.name, Blocker.SETBACK, until=until, again_at=f"{until:%H:%M:%S}")
 
 
 def _pool_verdict(node: Node, snapshot: Snapshot) -> Blocked | None:
     pool = pools_by_name(snapshot.node_pools).get(node.node_pool)
     if pool is None:
-        return blocked(node.name, Blocker.NO_NODE_POOL, pool=node.node_pool or "(none)")
+        return block(node.name, Blocker.NO_NODE_POOL, pool=node.node_pool or "(none)")
     if pool.problems:  # what it says of disruption may be a default, not its word
         why = pool.problems[0].message.rstrip(".")
-        return blocked(node.name, Blocker.NODE_POOL_INVALID, pool=pool.name, why=why)
+        return block(node.name, Blocker.NODE_POOL_INVALID, pool=pool.name, why=why)
     if not snapshot.instance_types.get(pool.name):
-        return blocked(node.name, Blocker.NO_INSTANCE_TYPES, pool=pool.name)
+        return block(node.name, Blocker.NO_INSTANCE_TYPES, pool=pool.name)
     return None
 
 
@@ -153,7 +153,7 @@ def _pod_verdicts(node: Node, scene: Scene) -> Iterator[Blocked]:
     for pod in pods:
         kept = protection(pod, scene.now)
         if kept.is_active:
-            yield blocked(
+            yield block(
                 node.name,
                 Blocker.POD_PROTECTED,
                 until=kept.until,
@@ -163,14 +163,14 @@ def _pod_verdicts(node: Node, scene: Scene) -> Iterator[Blocked]:
     budgets = scene.snapshot.disruption_budgets
     for pod in pods if budgets else ():
         if is_evictable(pod, scene.now):
-            yield from _budget_verdicts(node.name, pod, selecting(pod, budgets))
+            yield from _budget_verdicts(node.name, pod, pdbs_of(pod, budgets))
 
 
 def _is_kept(pod: Pod, scene: Scene) -> bool:
     """Whether anything is to be said of the pod."""
     if pod.annotations and protection(pod, scene.now).is_active:
         return True
-    about = selecting(pod, scene.snapshot.disruption_budgets)
+    about = pdbs_of(pod, scene.snapshot.disruption_budgets)
     is_forbidden = len(about) > 1 or any(_forbids(budget, pod) for budget in about)
     return is_forbidden and is_evictable(pod, scene.now)
 
@@ -179,14 +179,14 @@ def _budget_verdicts(node: str, pod: Pod, about: tuple[DisruptionBudget, ...]) -
     """At most one: budgets are not added up, a pod that can be evicted now is enough."""
     names = ", ".join(f"{budget.namespace}/{budget.name}" for budget in about)
     if len(about) > 1:
-        yield blocked(node, Blocker.SEVERAL_POD_DISRUPTION_BUDGETS, pod=pod.key, budgets=names)
+        yield block(node, Blocker.SEVERAL_POD_DISRUPTION_BUDGETS, pod=pod.key, budgets=names)
         return
     for budget in about:
         if _forbids(budget, pod) and never_allows(budget):
             why = _wanted_text(budget)
-            yield blocked(node, Blocker.BUDGET_NEVER_ALLOWS, pod=pod.key, budget=names, why=why)
+            yield block(node, Blocker.BUDGET_NEVER_ALLOWS, pod=pod.key, budget=names, why=why)
         elif _forbids(budget, pod):
-            yield blocked(node, Blocker.POD_DISRUPTION_BUDGET, pod=pod.key, budget=names)
+            yield block(node, Blocker.POD_DISRUPTION_BUDGET, pod=pod.key, budget=names)
 
 
 def _forbids(budget: DisruptionBudget, pod: Pod) -> bool:

@@ -13,12 +13,12 @@ from datetime import datetime
 
 import msgspec
 
-from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.blockers import block
 from dovetail.decide.disrupt.budgets import Allowance
 from dovetail.decide.disrupt.calm import unrest
 from dovetail.decide.disrupt.candidates import Findings, disruption_verdict
 from dovetail.decide.disrupt.cost import ages_at
-from dovetail.decide.disrupt.course import Course, budgets_for, noted, over_budget
+from dovetail.decide.disrupt.course import Course, budgets_for, over_budget, with_findings
 from dovetail.decide.disrupt.emptiness import is_dynamic, is_empty, is_quiet
 from dovetail.decide.disrupt.probe import ground_of
 from dovetail.decide.disrupt.savings import REASON, Candidate, candidates_of
@@ -37,15 +37,15 @@ def consolidation(course: Course) -> Course:
         return course
     verdicts = [(node, _verdict(node, course)) for node in open_nodes]
     kept = [verdict for _, verdict in verdicts if verdict is not None]
-    course = noted(course, Findings(blocked=tuple(kept), wake_at=_ends_at(kept)))
+    course = with_findings(course, Findings(blocked=tuple(kept), wake_at=_ends_at(kept)))
     ground = ground_of(course.world, course.now, is_saving=True)
     free = candidates_of((node for node, verdict in verdicts if verdict is None), ground)
     walk = Walk(course, ground)
     for some in _by_turn(free, course):
         walk.go(some)
     is_same = walk.course.world is course.world
-    closed = _with_verdicts(walk.course, free, walk.whys, is_same=is_same)
-    return _with_target(noted(closed, Findings(wake_at=_ends_at(walk.heard))), walk.waste)
+    closed = _with_verdicts(walk.course, free, walk.blockers, is_same=is_same)
+    return _with_target(with_findings(closed, Findings(wake_at=_ends_at(walk.heard))), walk.waste)
 
 
 def _with_target(course: Course, waste: int) -> Course:
@@ -87,12 +87,12 @@ def _verdict(node: Node, course: Course) -> Blocked | None:
     pool = pools_by_name(course.world.node_pools).get(node.node_pool)
     if pool is not None and not pool.problems:
         if pool.disruption.consolidate_after is None:
-            return blocked(node.name, Blocker.NEVER, pool=pool.name)
+            return block(node.name, Blocker.NEVER, pool=pool.name)
         if pool.disruption.consolidation_policy == ConsolidationPolicy.WHEN_EMPTY:
-            return blocked(node.name, Blocker.WHEN_EMPTY, pool=pool.name)
+            return block(node.name, Blocker.WHEN_EMPTY, pool=pool.name)
     verdict = disruption_verdict(node, course.scene)
     if verdict is None and not price_of(node, whole_prices(course.world)):
-        return blocked(node.name, Blocker.UNPRICED)
+        return block(node.name, Blocker.UNPRICED)
     return verdict or unrest(node, course.scene)
 
 
@@ -116,16 +116,18 @@ def _with_verdicts(
         if candidate.name not in proposed
     ]
     wake_at = soonest(_ends_at(kept), _turns_at(free, course) if proposed else None)
-    return noted(course, Findings(blocked=tuple(kept), wake_at=wake_at))
+    return with_findings(course, Findings(blocked=tuple(kept), wake_at=wake_at))
 
 
 def _turns_at(free: Sequence[Candidate], course: Course) -> datetime | None:
     """When time alone could change which of these nodes go first."""
     pools = pools_by_name(course.world.node_pools)
-    return soonest(*(ages_at(one.node, pools.get(one.node.node_pool), course.now) for one in free))
+    return soonest(
+        *(ages_at(item.node, pools.get(item.node.node_pool), course.now) for item in free)
+    )
 
 
 def _stays(node: Node, budget: Allowance) -> Blocked:
     if not budget.n_remaining:
         return over_budget(node, REASON, budget)
-    return blocked(node.name, Blocker.NOTHING_TO_GAIN)
+    return block(node.name, Blocker.NOTHING_TO_GAIN)

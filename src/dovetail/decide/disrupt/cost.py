@@ -29,7 +29,7 @@ import msgspec
 
 from dovetail import labels
 from dovetail.decide.lifecycle.protection import is_active
-from dovetail.decide.nodes import recalled
+from dovetail.decide.nodes import with_memory
 from dovetail.decide.pools import Prices, launch_price, pools_by_name, price_of, whole_prices
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
@@ -62,7 +62,7 @@ def moving_cost(pods: Iterable[Pod], parts: int = PARTS_OF_LIFE) -> int:
     return ONE + sum(max(0, eviction_cost(pod)) for pod in pods) * parts // PARTS_OF_LIFE
 
 
-def life_left(node: Node, pool: NodePool | None, now: datetime) -> Fraction:
+def remaining_life(node: Node, pool: NodePool | None, now: datetime) -> Fraction:
     """Which share of a node's life is still to come: all of it, if it never expires."""
     span = None if pool is None else pool.expire_after
     if span is None or node.created_at is None or span <= _NO_TIME:
@@ -71,17 +71,17 @@ def life_left(node: Node, pool: NodePool | None, now: datetime) -> Fraction:
     return max(Fraction(0), min(_WHOLE, Fraction(left, span // _MOMENT)))
 
 
-def parts_left(node: Node, pool: NodePool | None, now: datetime) -> int:
+def remaining_parts(node: Node, pool: NodePool | None, now: datetime) -> int:
     """How many parts of a node's life are left, one that has begun counted: what a move costs
     should not change all the time. The same until `ages_at`.
     """
-    return -(-life_left(node, pool, now) * PARTS_OF_LIFE // 1)
+    return -(-remaining_life(node, pool, now) * PARTS_OF_LIFE // 1)
 
 
 def ages_at(node: Node, pool: NodePool | None, now: datetime) -> datetime | None:
     """When a node has a part of its life less; None if it never has."""
     span = None if pool is None else pool.expire_after
-    parts = parts_left(node, pool, now)
+    parts = remaining_parts(node, pool, now)
     if span is None or node.created_at is None or span <= _NO_TIME or not parts:
         return None
     return node.created_at + span * (PARTS_OF_LIFE + 1 - parts) / PARTS_OF_LIFE
@@ -101,10 +101,10 @@ def deletion_cost(annotations: Mapping[str, str]) -> int:
     if not stated:
         return 0
     try:
-        found = int(stated)
+        cost = int(stated)
     except ValueError:
         return 0
-    return found if -_LARGEST - 1 <= found <= _LARGEST else 0
+    return cost if -_LARGEST - 1 <= cost <= _LARGEST else 0
 
 
 def occupied_price(pod: Pod, price: int, allocatable: Mapping[str, int]) -> int:
@@ -134,7 +134,7 @@ def toil(pod: Pod, now: datetime, restart_seconds: int, *, is_new: bool) -> Toil
     age = _age(pod, now)
     if age is None or not _works_towards_an_end(pod):
         return Toil(restart)
-    return Toil(restart, _work_lost(age) // _ONE_SECOND)
+    return Toil(restart, _rounded_work(age) // _ONE_SECOND)
 
 
 def standing_seconds(pod: Pod, now: datetime) -> int:
@@ -148,7 +148,7 @@ def grows_at(pod: Pod, now: datetime) -> datetime | None:
     age = _age(pod, now)
     if age is None or not _works_towards_an_end(pod):
         return None
-    return now - age + max(_FIRST_LOSS, 2 * _work_lost(age))
+    return now - age + max(_FIRST_LOSS, 2 * _rounded_work(age))
 
 
 def _works_towards_an_end(pod: Pod) -> bool:
@@ -163,7 +163,7 @@ def _age(pod: Pod, now: datetime) -> timedelta | None:
     return now - since if now > since else _NO_TIME
 
 
-def _work_lost(age: timedelta) -> timedelta:
+def _rounded_work(age: timedelta) -> timedelta:
     """How much work is lost, in steps that double: what a move costs should not change all the
     time.
     """
@@ -177,7 +177,7 @@ def expected_end(pod: Pod, pods: tuple[Pod, ...]) -> datetime | None:
     """When a running pod is going to end, as far as anybody can tell from these pods."""
     if not is_job(pod):
         return pod.ends_at
-    lasted = _stints(pods).get(_series(pod))
+    lasted = _longest_runs(pods).get(_series(pod))
     if lasted is None or pod.started_at is None:
         return pod.ends_at
     told = pod.started_at + lasted
@@ -189,8 +189,8 @@ def is_job(pod: Pod) -> bool:
     return pod.owner is not None and pod.owner.kind == "Job"
 
 
-@recalled
-def _stints(pods: tuple[Pod, ...]) -> Mapping[str, timedelta]:
+@with_memory
+def _longest_runs(pods: tuple[Pod, ...]) -> Mapping[str, timedelta]:
     """How long the slowest pod of each series of Jobs took, of those that have ended well."""
     stints: dict[str, timedelta] = {}
     for pod in pods:
@@ -217,7 +217,10 @@ def may_yield(pod: Pod) -> bool:
 def _is_spread(pod: Pod) -> bool:
     spec = pod.spec
     apart = (*spec.anti_affinity, *(term for _, term in spec.preferred_anti_affinity))
-    keys = (*(spread.topology_key for spread in spec.spread), *(one.topology_key for one in apart))
+    keys = (
+        *(spread.topology_key for spread in spec.spread),
+        *(term.topology_key for term in apart),
+    )
     return labels.HOSTNAME in keys
 
 
@@ -274,7 +277,9 @@ def toll_of(
             continue
         is_new = bool(renewed) and pod.key in renewed
         done = toil(pod, now, place.restart_seconds, is_new=is_new)
-        paid = _lost(done, occupied_price(pod, place.price_nanousd, place.allocatable), ordinary)
+        paid = _restart_price(
+            done, occupied_price(pod, place.price_nanousd, place.allocatable), ordinary
+        )
         lost += paid
         stood += paid * standing_seconds(pod, minute)
         wanted += place.wanted_nanousd
@@ -304,12 +309,12 @@ def _place(node: Node, snapshot: Snapshot, known: Prices) -> _Place:
     )
 
 
-def _lost(done: Toil, occupied: int, ordinary: int) -> int:
+def _restart_price(done: Toil, occupied: int, ordinary: int) -> int:
     """To start again is as bad for a small pod as for an ordinary one."""
     return done.restart_seconds * max(occupied, ordinary) + done.worked_seconds * occupied
 
 
-@recalled
+@with_memory
 def _ordinary_price(nodes: tuple[Node, ...], pods: tuple[Pod, ...], known: Prices) -> int:
     """What a pod costs, on average."""
     priced = {node.name: price for node in nodes if (price := price_of(node, known))}

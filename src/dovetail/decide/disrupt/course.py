@@ -13,7 +13,7 @@ import msgspec
 
 from dovetail.decide.apply import begin
 from dovetail.decide.candidates import with_kept_rooms
-from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.blockers import block
 from dovetail.decide.disrupt.budgets import Allowance, allowances
 from dovetail.decide.disrupt.candidates import Findings, Scene, scene_of
 from dovetail.decide.disrupt.probe import Move
@@ -44,7 +44,7 @@ class Course(msgspec.Struct, frozen=True):
         return self.scene.now
 
 
-def started(course: Course) -> Course:
+def start(course: Course) -> Course:
     """The same, with all that is decided so far under way: launches for waiting pods too."""
     return course_of(course.origin, course.plan, course.now)
 
@@ -55,14 +55,18 @@ def course_of(origin: Snapshot, plan: Plan, now: datetime) -> Course:
     return Course(origin, plan, scene_of(world, plan, now))
 
 
-def noted(course: Course, findings: Findings) -> Course:
+def with_findings(course: Course, findings: Findings) -> Course:
     """The course with what a method found added to the plan, not under way yet."""
     return msgspec.structs.replace(course, plan=_joined_plan(course.plan, findings))
 
 
 def carried_on(course: Course, findings: Findings) -> Course:
     """The course with what a method found added to the plan, and under way."""
-    return started(noted(course, findings)) if findings.disruptions else noted(course, findings)
+    return (
+        start(with_findings(course, findings))
+        if findings.disruptions
+        else with_findings(course, findings)
+    )
 
 
 def _joined_plan(plan: Plan, findings: Findings) -> Plan:
@@ -75,7 +79,9 @@ def _joined_plan(plan: Plan, findings: Findings) -> Plan:
     return msgspec.structs.replace(
         plan,
         disruptions=disruptions,
-        proposals=tuple(sorted((*plan.proposals, *findings.proposals), key=lambda one: one.node)),
+        proposals=tuple(
+            sorted((*plan.proposals, *findings.proposals), key=lambda proposal: proposal.node)
+        ),
         blocked=tuple(told[name] for name in sorted(told) if name not in going),
         cost=msgspec.structs.replace(plan.cost, cluster_after_nanousd=after),
         wake_at=soonest(plan.wake_at, findings.wake_at),
@@ -89,7 +95,7 @@ def budgets_for(course: Course, reason: DisruptionReason) -> dict[str, Allowance
 
 def over_budget(node: Node, reason: DisruptionReason, budget: Allowance) -> Blocked:
     """A node that only the budgets of its pool keep."""
-    return blocked(
+    return block(
         node.name,
         Blocker.NODE_POOL_BUDGET,
         pool=node.node_pool,

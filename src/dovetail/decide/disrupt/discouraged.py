@@ -67,7 +67,7 @@ class _Filled(msgspec.Struct, frozen=True):
         return int(min(self.share, 0.99) * _STEPS) - _STEPS
 
 
-def discouraged(course: Course) -> Course:
+def discourage(course: Course) -> Course:
     """The plan with the nodes that new pods should rather keep off, and whose own may go first."""
     policy = course.world.policy
     if not policy.discourages and not policy.yields:
@@ -76,7 +76,7 @@ def discouraged(course: Course) -> Course:
     yielding: list[Yield] = []
     for pool in course.world.node_pools:
         if _shrinks(pool):
-            standing = tuple(_standing(pool, course))
+            standing = tuple(_usable_nodes(pool, course))
             emptiest, awaited = (
                 _emptiest(standing, course),
                 frozenset(_nodes_moved_to(standing, course)),
@@ -87,7 +87,7 @@ def discouraged(course: Course) -> Course:
     plan = msgspec.structs.replace(
         course.plan,
         discouraged=tuple(sorted(names)) if policy.discourages else (),
-        yielding=tuple(sorted(yielding, key=lambda one: one.node)) if policy.yields else (),
+        yielding=tuple(sorted(yielding, key=lambda item: item.node)) if policy.yields else (),
     )
     return msgspec.structs.replace(course, plan=plan)
 
@@ -99,7 +99,7 @@ def _shrinks(pool: NodePool) -> bool:
     return is_wanted and disruption.consolidate_after is not None and not pool.problems
 
 
-def _standing(pool: NodePool, course: Course) -> Iterable[Node]:
+def _usable_nodes(pool: NodePool, course: Course) -> Iterable[Node]:
     """Its nodes that take pods."""
     return (
         node
@@ -112,13 +112,13 @@ def _standing(pool: NodePool, course: Course) -> Iterable[Node]:
     )
 
 
-def _by_turn(nodes: Iterable[Node], held: Mapping[str, Iterable[Pod]]) -> list[_Filled]:
-    filled_nodes = [_filled_node(node, held.get(node.name, ())) for node in nodes]
+def _by_turn(nodes: Iterable[Node], by_node: Mapping[str, Iterable[Pod]]) -> list[_Filled]:
+    filled_nodes = [_filled_node(node, by_node.get(node.name, ())) for node in nodes]
     return sorted(filled_nodes, key=lambda filled_node: filled_node.turn)
 
 
-def _filled_node(node: Node, held: Iterable[Pod]) -> _Filled:
-    pods = [pod for pod in held if is_active(pod)]
+def _filled_node(node: Node, on_node: Iterable[Pod]) -> _Filled:
+    pods = [pod for pod in on_node if is_active(pod)]
     used = tuple(sum(pod.spec.requests.get(name, 0) for pod in pods) for name in _COUNTED)
     return _Filled(
         node,
@@ -136,10 +136,10 @@ def _nodes_moved_to(nodes: Sequence[Node], course: Course) -> Iterator[str]:
     """
     nominated = course.scene.nominated
     yield from (node.name for node in nodes if node.is_discouraged and node.name in nominated)
-    held = census(course.origin.pods).by_node
+    by_node = census(course.origin.pods).by_node
     for move in course.plan.disruptions:
         meant = {place.node for place in move.places}
-        there = _by_turn((node for node in nodes if node.name in meant), held)
+        there = _by_turn((node for node in nodes if node.name in meant), by_node)
         yield from (filled_node.node.name for filled_node in there[:-1])
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.blockers import block
 from dovetail.decide.disrupt.candidates import Findings, disruption_verdict
 from dovetail.decide.disrupt.course import (
     Course,
@@ -32,7 +32,7 @@ from dovetail.decide.disrupt.probe import Stuck, ground_of, movable_pods, probe
 from dovetail.decide.lifecycle.conditions import DRIFTED
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.decide.pools import node_saving
-from dovetail.decide.static import Standing, bare_launches, moving, standings, static_pools
+from dovetail.decide.static import Standing, bare_launches, moving_pods, standings, static_pools
 from dovetail.model.node import Condition, Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch
 from dovetail.model.pool import NodePool
@@ -46,11 +46,11 @@ _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 def drift(course: Course) -> Course:
     """The plan with every drifted node that may go now, and why the others may not."""
     for node in _drifted_nodes(course):
-        course = carried_on(course, _finding(node, course))
+        course = carried_on(course, _findings_of(node, course))
     return course
 
 
-def _finding(node: Node, course: Course) -> Findings:
+def _findings_of(node: Node, course: Course) -> Findings:
     """What becomes of one drifted node, after all that was decided before."""
     verdict = disruption_verdict(
         node, course.scene, ignores_pods=node.termination_grace_period is not None
@@ -61,24 +61,24 @@ def _finding(node: Node, course: Course) -> Findings:
     if not budget.n_remaining:
         kept = over_budget(node, _REASON, budget)
         return Findings(blocked=(kept,), wake_at=budget.changes_at)
-    found = probe(ground_of(course.world, course.now, is_saving=False), (node.name,))
-    if isinstance(found, Stuck):
-        stuck = blocked(node.name, Blocker.POD_STUCK, pod=found.pod, why=found.why)
+    outcome = probe(ground_of(course.world, course.now, is_saving=False), (node.name,))
+    if isinstance(outcome, Stuck):
+        stuck = block(node.name, Blocker.POD_STUCK, pod=outcome.pod, why=outcome.why)
         return Findings(blocked=(stuck,), wake_at=budget.changes_at)
-    gone = disruption_of(course, found, _REASON, launches_of(course, found))
+    gone = disruption_of(course, outcome, _REASON, launches_of(course, outcome))
     return Findings(disruptions=(gone,), wake_at=budget.changes_at)
 
 
 def _drifted_nodes(course: Course) -> list[Node]:
     """Drifted nodes that are not on their way out, in the order in which they are looked at."""
-    found = [
+    drifted = [
         (node, condition)
         for node in course.world.nodes
         if (condition := drift_mark(node)) is not None
         and node.name not in course.scene.leaving
         and is_dynamic(node, course.world)
     ]
-    if not found:
+    if not drifted:
         return []
     ground = ground_of(course.world, course.now, is_saving=False)
 
@@ -86,7 +86,7 @@ def _drifted_nodes(course: Course) -> list[Node]:
         node, condition = pair
         return bool(movable_pods(node.name, ground)), condition.changed_at or _EARLIEST, node.name
 
-    return [node for node, _ in sorted(found, key=turn)]
+    return [node for node, _ in sorted(drifted, key=turn)]
 
 
 def drift_mark(node: Node) -> Condition | None:
@@ -108,21 +108,21 @@ def static_drift(course: Course) -> Course:
 
 def _drifted_static_nodes(pool: NodePool, course: Course) -> list[Node]:
     """Those that drifted first come first, those from which nobody moves before the others."""
-    found = [
+    drifted = [
         (node, condition)
         for node in course.world.nodes
         if node.node_pool == pool.name
         and node.name not in course.scene.leaving
         and (condition := drift_mark(node)) is not None
     ]
-    found.sort(
+    drifted.sort(
         key=lambda pair: (
-            any(moving(pair[0], course.scene)),
+            any(moving_pods(pair[0], course.scene)),
             pair[1].changed_at or _EARLIEST,
             pair[0].name,
         )
     )
-    return [node for node, _ in found]
+    return [node for node, _ in drifted]
 
 
 def _static_findings(
@@ -153,14 +153,14 @@ def _static_verdict(pool: NodePool, node: Node, there: Standing, course: Course)
     n_nodes, replicas = len(there.active) + there.n_replaced, pool.replicas or 0
     if verdict is not None or n_nodes <= replicas:
         return verdict
-    return blocked(node.name, Blocker.UNSETTLED, pool=pool.name, nodes=n_nodes, replicas=replicas)
+    return block(node.name, Blocker.UNSETTLED, pool=pool.name, nodes=n_nodes, replicas=replicas)
 
 
 def _no_room(pool: NodePool, node: Node, *, has_room: bool) -> Blocked:
     if has_room:
-        return blocked(node.name, Blocker.NO_OFFERING, pool=pool.name)
+        return block(node.name, Blocker.NO_OFFERING, pool=pool.name)
     limit = pool.limits.get(NODES, 0)
-    return blocked(node.name, Blocker.LIMITS, pool=pool.name, limit=limit)
+    return block(node.name, Blocker.LIMITS, pool=pool.name, limit=limit)
 
 
 def _static_launches(pool: NodePool, n_nodes: int, course: Course) -> tuple[Launch, ...]:
@@ -178,7 +178,7 @@ def _static_replacements(
             reason=_REASON,
             nodes=(node.name,),
             replacements=(launch,),
-            pods=tuple(sorted(moving(node, course.scene))),
+            pods=tuple(sorted(moving_pods(node, course.scene))),
             saving_nanousd=removal_price(course, (node,)) - launch.price_nanousd,
             node_saving_nanousd=node_saving(course.world, (node,), (launch,)),
         )

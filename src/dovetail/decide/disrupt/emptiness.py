@@ -13,13 +13,13 @@ from datetime import datetime
 
 import msgspec
 
-from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.blockers import block
 from dovetail.decide.disrupt.budgets import Allowance, allowances
 from dovetail.decide.disrupt.candidates import Findings, Scene, disruption_verdict
 from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE
 from dovetail.decide.lifecycle.protection import is_active
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.nodes import census, recalled
+from dovetail.decide.nodes import census, with_memory
 from dovetail.decide.pools import node_saving, pools_by_name, price_of, prices
 from dovetail.model.ledger import Proposal
 from dovetail.model.node import Node
@@ -62,9 +62,9 @@ def emptiness(scene: Scene) -> Findings:
         disruptions=_disruptions(taken),
         proposals=tuple(
             Proposal(_REASON, item.node.name, item.since)
-            for item in sorted(free, key=lambda one: one.node.name)
+            for item in sorted(free, key=lambda empty: empty.node.name)
         ),
-        blocked=tuple(sorted((*kept, *held_back), key=lambda one: one.node)),
+        blocked=tuple(sorted((*kept, *held_back), key=lambda blocked: blocked.node)),
         wake_at=soonest(
             *(item.until for item in kept),
             *(_confirmed_at(item, scene) for item in free),
@@ -90,16 +90,16 @@ def is_reschedulable(pod: Pod) -> bool:
     return is_active(pod) or (is_coming_back and pod.deleting_at is not None)
 
 
-@recalled
+@with_memory
 def _empty_nodes(nodes: tuple[Node, ...], pods: tuple[Pod, ...]) -> tuple[Node, ...]:
     """Nodes of ours that have started and that nobody needs."""
     by_node = census(pods).by_node
-    found = [
+    empty_nodes = [
         node
         for node in nodes
         if (is_quiet(node) or node.is_initialized) and is_empty(by_node.get(node.name, ()))
     ]
-    return tuple(sorted(found, key=lambda node: node.name))
+    return tuple(sorted(empty_nodes, key=lambda node: node.name))
 
 
 def is_quiet(node: Node) -> bool:
@@ -114,22 +114,22 @@ def is_dynamic(node: Node, snapshot: Snapshot) -> bool:
 
 
 def _verdict(node: Node, scene: Scene) -> Blocked | None:
-    if node.node_pool in _never(scene.snapshot.node_pools):
-        return blocked(node.name, Blocker.NEVER, pool=node.node_pool)
+    if node.node_pool in _never_emptied(scene.snapshot.node_pools):
+        return block(node.name, Blocker.NEVER, pool=node.node_pool)
     verdict = disruption_verdict(node, scene)
     is_buffered = node.name in scene.buffered or node.node_claim in scene.buffered
     if verdict is None and is_buffered:  # against nothing else
-        return blocked(node.name, Blocker.NOMINATED)
+        return block(node.name, Blocker.NOMINATED)
     return verdict
 
 
 def _is_for_ever(node: Node, scene: Scene) -> bool:
     """Whether its pool never consolidates; then its claim never says that it is quiet."""
-    return bool(node.node_claim) and node.node_pool in _never(scene.snapshot.node_pools)
+    return bool(node.node_claim) and node.node_pool in _never_emptied(scene.snapshot.node_pools)
 
 
-@recalled
-def _never(pools: tuple[NodePool, ...]) -> frozenset[str]:
+@with_memory
+def _never_emptied(pools: tuple[NodePool, ...]) -> frozenset[str]:
     """Names of pools whose nodes are never taken away for being empty."""
     return frozenset(
         pool.name
@@ -179,16 +179,16 @@ def _within_budgets(
             taken.append(empty)
         else:
             over.append(empty)
-    return taken, list(_held_back(over, budgets, n_taken))
+    return taken, list(_over_budget(over, budgets, n_taken))
 
 
-def _held_back(
+def _over_budget(
     over: Sequence[_Empty], budgets: dict[str, Allowance], n_taken: dict[str, int]
 ) -> Iterator[Blocked]:
     for empty in over:
         pool = empty.node.node_pool
         budget = budgets[pool]
-        yield blocked(
+        yield block(
             empty.node.name,
             Blocker.NODE_POOL_BUDGET,
             pool=pool,

@@ -57,13 +57,13 @@ def outlook(
     for name, claim in sorted(replacements.items()):
         if claim is None or claim.deleting_at is not None:
             return Futile(f"replacement {name} does not exist any more")
-    found = {name: conditions_of_claim(item, now) for name, item in replacements.items() if item}
-    unready = [name for name in sorted(found) if not found[name].is_true(INITIALIZED)]
+    by_name = {name: conditions_of_claim(item, now) for name, item in replacements.items() if item}
+    unready = [name for name in sorted(by_name) if not by_name[name].is_true(INITIALIZED)]
     if not unready:
         return None
     if is_late:
         return Futile(f"replacement {unready[0]} did not start in time", is_late=True)
-    launched = {name for name in unready if found[name].is_true(LAUNCHED)}
+    launched = {name for name in unready if by_name[name].is_true(LAUNCHED)}
     return Unready(
         tuple(name for name in unready if name not in launched),
         tuple(name for name in unready if name in launched),
@@ -78,12 +78,14 @@ def second_look(
     """
     going = tuple(names)
     cluster = _without_departures(snapshot, going)
-    found = _objections(cluster, going, reason, now)
+    objections = _objections(cluster, going, reason, now)
     budgets = allowances(cluster, reason, now)
     for node in _nodes(cluster, going):
-        if node.name not in found and not budgets[node.node_pool].n_allowed:
-            found[node.name] = over_budget(node, DisruptionReason(reason), budgets[node.node_pool])
-    return tuple(found[name] for name in going if name in found)
+        if node.name not in objections and not budgets[node.node_pool].n_allowed:
+            objections[node.name] = over_budget(
+                node, DisruptionReason(reason), budgets[node.node_pool]
+            )
+    return tuple(objections[name] for name in going if name in objections)
 
 
 def removal_objections(
@@ -94,18 +96,18 @@ def removal_objections(
     """
     going = tuple(names)
     cluster = _without_departures(snapshot, going)
-    found = _objections(cluster, going, reason, now)
+    objections = _objections(cluster, going, reason, now)
     budgets = allowances(cluster, reason, now)
     n_taken: Counter[str] = Counter()
     for node in _nodes(cluster, going):
-        if node.name in found:
+        if node.name in objections:
             continue
         budget = budgets[node.node_pool]
         if n_taken[node.node_pool] < budget.n_remaining:
             n_taken[node.node_pool] += 1
         else:
-            found[node.name] = over_budget(node, DisruptionReason(reason), budget)
-    return tuple(found[name] for name in going if name in found)
+            objections[node.name] = over_budget(node, DisruptionReason(reason), budget)
+    return tuple(objections[name] for name in going if name in objections)
 
 
 def is_passing(blocked: Blocked) -> bool:

@@ -13,14 +13,8 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.disrupt.budgets import schedule_of, stated
-from dovetail.decide.disrupt.calendar import (
-    REASONS,
-    joined,
-    limit,
-    makes_sense,
-    windows,
-)
+from dovetail.decide.disrupt.budgets import amount_of, schedule_of
+from dovetail.decide.disrupt.calendar import REASONS, join, limit, makes_sense, windows
 from dovetail.model.pool import Budget
 from dovetail.units import duration
 
@@ -50,22 +44,24 @@ class Flaw(msgspec.Struct, frozen=True, gc=False):
 
 def flaws(budgets: Sequence[Budget], now: datetime) -> tuple[Flaw, ...]:
     """Everything to warn of in the budgets of a pool, one by one and then together."""
-    alone = tuple(flaw for index, item in enumerate(budgets) for flaw in _alone(index, item, now))
+    alone = tuple(
+        flaw for index, item in enumerate(budgets) for flaw in _own_flaws(index, item, now)
+    )
     return (*alone, *_together(budgets, now))
 
 
-def _alone(index: int, budget: Budget, now: datetime) -> Iterator[Flaw]:
+def _own_flaws(index: int, budget: Budget, now: datetime) -> Iterator[Flaw]:
     name = _index_text([index])
     yield from _odd_reasons(index, budget)
-    nonsense = _nonsense(budget)
+    nonsense = _invalid_text(budget)
     if nonsense:
         yield Flaw(FlawKind.UNREADABLE, (index,), f"{name} allows no disruption: {nonsense}")
     elif _never_begins(budget, now):
         yield Flaw(
-            FlawKind.NEVER_BEGINS, (index,), f"{name} never limits anything: {_idle(budget)}"
+            FlawKind.NEVER_BEGINS, (index,), f"{name} never limits anything: {_never_text(budget)}"
         )
     elif _reasons(budget) and _covers([budget], now):
-        yield from _endless(index, budget)
+        yield from _always_flaws(index, budget)
 
 
 def _odd_reasons(index: int, budget: Budget) -> Iterator[Flaw]:
@@ -82,20 +78,20 @@ def _odd_reasons(index: int, budget: Budget) -> Iterator[Flaw]:
         yield Flaw(FlawKind.NO_REASON, (index,), f"{name} never limits anything: {NO_REASONS}")
 
 
-def _endless(index: int, budget: Budget) -> Iterator[Flaw]:
+def _always_flaws(index: int, budget: Budget) -> Iterator[Flaw]:
     name = _index_text([index])
     if limit(budget).is_zero:
-        why = _gapless(budget) if budget.schedule else "it has no schedule, so it is always active"
+        why = _no_gaps(budget) if budget.schedule else "it has no schedule, so it is always active"
         reasons = _list_text(_reasons(budget), "or")
         message = f"{name} never allows a node to be disrupted for {reasons}: {why}"
         yield Flaw(FlawKind.NEVER_ALLOWS, (index,), message)
     elif budget.schedule:
-        yield Flaw(FlawKind.NEVER_ENDS, (index,), f"{name} is always active: {_gapless(budget)}")
+        yield Flaw(FlawKind.NEVER_ENDS, (index,), f"{name} is always active: {_no_gaps(budget)}")
 
 
-def _nonsense(budget: Budget) -> str:
+def _invalid_text(budget: Budget) -> str:
     """Why a budget makes no sense; empty if it does."""
-    if stated(budget) is None:
+    if amount_of(budget) is None:
         return f"nodes is {budget.nodes!r}; expected a number or a percentage"
     if makes_sense(budget):
         return ""
@@ -111,13 +107,13 @@ def _never_begins(budget: Budget, now: datetime) -> bool:
     return budget.duration <= timedelta(0) or schedule.next_after(now) is None
 
 
-def _idle(budget: Budget) -> str:
+def _never_text(budget: Budget) -> str:
     if budget.duration is not None and budget.duration <= timedelta(0):
         return f"its duration is {duration.render(budget.duration)}"
     return f"its schedule {budget.schedule!r} never matches"
 
 
-def _gapless(budget: Budget) -> str:
+def _no_gaps(budget: Budget) -> str:
     lasts_for = "" if budget.duration is None else duration.render(budget.duration)
     return f"its schedule {budget.schedule!r} matches again before its {lasts_for} are over"
 
@@ -150,7 +146,7 @@ def _covers(budgets: Sequence[Budget], now: datetime) -> bool:
     except OverflowError:
         until = _LATEST
     all_windows = merge(*(windows(budget, now, until) for budget in budgets))
-    return next(joined(all_windows, now, until), None) == (now, until)
+    return next(join(all_windows, now, until), None) == (now, until)
 
 
 def _repeats_after(budget: Budget) -> timedelta:

@@ -90,11 +90,11 @@ def ground_of(snapshot: Snapshot, now: datetime, *, is_saving: bool) -> Ground:
     """
     nodes = usable(snapshot)
     busy = _waiting_pools(snapshot) if is_saving else frozenset()
-    by_node = _holding(snapshot, {node.name for node in nodes}, now)
+    by_node = _pods_by_node(snapshot, {node.name for node in nodes}, now)
     pools, _ = eligible_pools(snapshot)
-    held = (pod for pods in by_node.values() for pod in pods if pod.claim_names)
+    with_claims = (pod for pods in by_node.values() for pod in pods if pod.claim_names)
     seen = tuple(_full(node) if _is_closed(node, busy) else node for node in nodes)
-    volumes = volumes_by_pod(held, snapshot)[0]
+    volumes = volumes_by_pod(with_claims, snapshot)[0]
     everybody = (pod for pods in by_node.values() for pod in pods)
     spread = with_default_spread(everybody, snapshot) if snapshot.policy.default_spread else ()
     puzzle = Puzzle(
@@ -128,7 +128,7 @@ def quick_ground(ground: Ground, shunned: frozenset[str]) -> Ground:
     return msgspec.structs.replace(ground, how=ProbeOptions(shunned, is_quick=True))
 
 
-def _holding(snapshot: Snapshot, names: set[str], now: datetime) -> dict[str, tuple[Pod, ...]]:
+def _pods_by_node(snapshot: Snapshot, names: set[str], now: datetime) -> dict[str, tuple[Pod, ...]]:
     """The pods that hold room on these nodes, or for which an earlier plan has promised it."""
     result = {
         name: tuple(pod for pod in pods if not pod.is_terminal)
@@ -177,13 +177,13 @@ def movable_pods(name: str, ground: Ground) -> tuple[Pod, ...]:
 
 def probe(ground: Ground, names: Iterable[str]) -> Move | Stuck:
     """What would happen if these nodes went."""
-    asked = _asked(ground, tuple(names))
+    asked = _question(ground, tuple(names))
     return asked if isinstance(asked, Stuck) else _outcome(asked, _answer(ground, asked))
 
 
 def probe_within(ground: Ground, names: Iterable[str], most_nanousd: int) -> Move | Stuck | None:
     """The same; None if what would come costs more than this."""
-    asked = _asked(ground, tuple(names))
+    asked = _question(ground, tuple(names))
     if isinstance(asked, Stuck):
         return asked
     solution = _answer(ground, asked, most_nanousd)
@@ -197,7 +197,7 @@ class _Asked(msgspec.Struct, frozen=True):
     moving: tuple[Pod, ...]
 
 
-def _asked(ground: Ground, gone: tuple[str, ...]) -> _Asked | Stuck:
+def _question(ground: Ground, gone: tuple[str, ...]) -> _Asked | Stuck:
     moving = tuple(pod for name in gone for pod in movable_pods(name, ground))
     for pod in moving:
         why = _hindrance(pod, ground)
@@ -231,15 +231,17 @@ def _limits(ground: Ground, gone: frozenset[str]) -> dict[str, dict[str, int]]:
     return {pool.name: remaining_limits(pool, staying) for pool in ground.pools}
 
 
-def _outcome(asked: _Asked, found: Solution) -> Move | Stuck:
-    if found.unplaced:
-        return Stuck(asked.gone, min(pod.key for pod in found.unplaced))
+def _outcome(asked: _Asked, answer: Solution) -> Move | Stuck:
+    if answer.unplaced:
+        return Stuck(asked.gone, min(pod.key for pod in answer.unplaced))
     return Move(
         nodes=asked.gone,
         pods=tuple(sorted(pod.key for pod in asked.moving)),
-        places=tuple(Nominate(name, tuple(pod.key for pod in pods)) for name, pods in found.placed),
-        replacements=found.launches,
-        price_nanousd=found.price_nanousd,
+        places=tuple(
+            Nominate(name, tuple(pod.key for pod in pods)) for name, pods in answer.placed
+        ),
+        replacements=answer.launches,
+        price_nanousd=answer.price_nanousd,
     )
 
 
@@ -294,13 +296,13 @@ def _leaders(
 
 def _narrow_move(move: Move, names: Sequence[str], node_by_pod: Mapping[str, str]) -> Move:
     """The move as far as it is about these nodes."""
-    held = set(names)
+    kept = set(names)
     places = (
-        Nominate(place.node, tuple(pod for pod in place.pods if node_by_pod[pod] in held))
+        Nominate(place.node, tuple(pod for pod in place.pods if node_by_pod[pod] in kept))
         for place in move.places
     )
     return Move(
         nodes=tuple(names),
-        pods=tuple(pod for pod in move.pods if node_by_pod[pod] in held),
+        pods=tuple(pod for pod in move.pods if node_by_pod[pod] in kept),
         places=tuple(place for place in places if place.pods),
     )

@@ -18,7 +18,7 @@ from dovetail.decide.disrupt.candidates import scene_of
 from dovetail.decide.disrupt.emptiness import is_reschedulable
 from dovetail.decide.disrupt.probe import Move, Stuck, ground_of, probe
 from dovetail.decide.disrupt.why import cause
-from dovetail.decide.nodes import leaving
+from dovetail.decide.nodes import leaving_nodes
 from dovetail.decide.pools import node_saving, price_of, prices
 from dovetail.decide.provision import named_launches, provision
 from dovetail.model.node import Node
@@ -53,20 +53,20 @@ class Removal(msgspec.Struct, frozen=True):
     @property
     def destination_by_pod(self) -> Mapping[str, str]:
         """The node that each pod would get, there already or to come."""
-        found = {pod: place.node for place in self.places for pod in place.pods}
-        return found | {pod: launch.name for launch in self.launches for pod in launch.pods}
+        by_nodes = {pod: place.node for place in self.places for pod in place.pods}
+        return by_nodes | {pod: launch.name for launch in self.launches for pod in launch.pods}
 
 
 def removal(node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> Removal | None:
     """What it would come to; None for a node that is on its way out already."""
-    if node.name in leaving(snapshot):
+    if node.name in leaving_nodes(snapshot):
         return None
     world = begin(snapshot, msgspec.structs.replace(plan, disruptions=()), now)
     saves = cause(node, scene_of(world, plan, now)) == DisruptionReason.UNDERUTILIZED
-    found = probe(ground_of(world, now, is_saving=saves), (node.name,))
-    if isinstance(found, Stuck):
-        return Removal(unplaced=_unplaced_verdicts(found, world, now))
-    return _removal_of(node, found, world, plan)
+    outcome = probe(ground_of(world, now, is_saving=saves), (node.name,))
+    if isinstance(outcome, Stuck):
+        return Removal(unplaced=_unplaced_verdicts(outcome, world, now))
+    return _removal_of(node, outcome, world, plan)
 
 
 def _removal_of(node: Node, move: Move, world: Snapshot, plan: Plan) -> Removal:
@@ -91,13 +91,13 @@ def _unplaced_verdicts(stuck: Stuck, world: Snapshot, now: datetime) -> tuple[Un
     return told or (alone,)
 
 
-def fate(pod: Pod, found: Removal, snapshot: Snapshot, now: datetime) -> Fate:
+def fate(pod: Pod, outcome: Removal, snapshot: Snapshot, now: datetime) -> Fate:
     """What becomes of a pod of the node that is removed."""
     if pod.is_daemon or pod.is_mirror:
         return Fate.PART_OF_NODE
     if not is_reschedulable(pod):
         return Fate.ENDING
-    if any(verdict.pod == pod.key for verdict in found.unplaced):
+    if any(verdict.pod == pod.key for verdict in outcome.unplaced):
         return Fate.STUCK
     is_free = is_movable(pod, snapshot.disruption_budgets, now)
     return Fate.MOVES if is_free else Fate.HELD

@@ -47,9 +47,9 @@ def replacements(
     return tuple(result)
 
 
-def bought(one: Node | Launch) -> Bought:
+def purchase(place: Node | Launch) -> Bought:
     """What is paid for: two nodes of which this is the same are equals."""
-    return one.node_pool, one.instance_type, one.zone, one.capacity_type
+    return place.node_pool, place.instance_type, place.zone, place.capacity_type
 
 
 def _cheaper_launch(course: Course, launch: Launch, below: int) -> Launch | None:
@@ -65,7 +65,7 @@ def _cheaper_launch(course: Course, launch: Launch, below: int) -> Launch | None
     )
     if not _is_diverse(course, launch, [by_name[name] for name in kept]):
         return None
-    return _asking(launch, kept, zones)
+    return _narrow(launch, kept, zones)
 
 
 def _types(course: Course, pool: str) -> dict[str, InstanceType]:
@@ -84,12 +84,12 @@ def _worst(kind: InstanceType, launch: Launch, zones: frozenset[str]) -> int:
     return max(prices, default=NOT_TO_BE_HAD)
 
 
-def _is_meant(one: Offering, launch: Launch, zones: frozenset[str]) -> bool:
+def _is_meant(offering: Offering, launch: Launch, zones: frozenset[str]) -> bool:
     return (
-        one.is_available
-        and one.capacity_type == launch.capacity_type
-        and one.reservation_id == launch.reservation_id
-        and one.zone in zones
+        offering.is_available
+        and offering.capacity_type == launch.capacity_type
+        and offering.reservation_id == launch.reservation_id
+        and offering.zone in zones
     )
 
 
@@ -105,14 +105,14 @@ def _is_diverse(course: Course, launch: Launch, kinds: Sequence[InstanceType]) -
 def _n_values(asked: Requirement, kinds: Sequence[InstanceType]) -> int:
     if asked.key == labels.INSTANCE_TYPE:
         return len(kinds)
-    found: set[str] = set()
+    values: set[str] = set()
     for kind in kinds:
-        said = kind.requirements.get(asked.key)
-        found |= said.values if said is not None and not said.complement else frozenset()
-    return len(found)
+        need = kind.requirements.get(asked.key)
+        values |= need.values if need is not None and not need.complement else frozenset()
+    return len(values)
 
 
-def _asking(launch: Launch, types: tuple[str, ...], zones: frozenset[str]) -> Launch:
+def _narrow(launch: Launch, types: tuple[str, ...], zones: frozenset[str]) -> Launch:
     narrowed = {
         labels.INSTANCE_TYPE: frozenset(types),
         labels.CAPACITY_TYPE: frozenset({launch.capacity_type}),
@@ -156,4 +156,4 @@ def _limit_spot(launch: Launch, going: Sequence[Node], course: Course) -> Launch
         types = launch.instance_types[:n_types]
         if _is_diverse(course, launch, [by_name[name] for name in types]):
             break
-    return _asking(launch, types, _asked_values(launch, labels.ZONE))
+    return _narrow(launch, types, _asked_values(launch, labels.ZONE))

@@ -17,14 +17,14 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.disrupt.blockers import blocked
-from dovetail.decide.disrupt.calm import changes_at, evicted_often, overtaxed
-from dovetail.decide.disrupt.cost import Toll, moving_cost, parts_left, toll_of
+from dovetail.decide.disrupt.blockers import block
+from dovetail.decide.disrupt.calm import changes_at, evicted_often, overtaxed_workload
+from dovetail.decide.disrupt.cost import Toll, moving_cost, remaining_parts, toll_of
 from dovetail.decide.disrupt.course import Course, launches_of
 from dovetail.decide.disrupt.probe import Ground, Part, Stuck, movable_pods, parts_of, probe_within
-from dovetail.decide.disrupt.replacing import bought, replacements
+from dovetail.decide.disrupt.replacing import purchase, replacements
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.nodes import recalled
+from dovetail.decide.nodes import with_memory
 from dovetail.decide.pools import launch_price, node_saving, pools_by_name, price_of, whole_prices
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch
@@ -77,7 +77,7 @@ def candidates_of(nodes: Iterable[Node], ground: Ground) -> list[Candidate]:
             price_of(node, known),
             moving_cost(
                 movable_pods(node.name, ground),
-                parts_left(node, pools.get(node.node_pool), ground.now),
+                remaining_parts(node, pools.get(node.node_pool), ground.now),
             ),
             toll_of(
                 movable_pods(node.name, ground),
@@ -91,7 +91,7 @@ def candidates_of(nodes: Iterable[Node], ground: Ground) -> list[Candidate]:
     ]
 
 
-def judged(
+def judge(
     course: Course, ground: Ground, chosen: Sequence[Candidate], heard: list[Blocked]
 ) -> Saving | Blocked | None:
     """What comes of these nodes together: a saving, or what is against it; None if nothing is.
@@ -109,18 +109,18 @@ def judged(
             return mixed
         if isinstance(move, Stuck):
             if len(chosen) == 1:
-                return blocked(chosen[0].name, Blocker.POD_STUCK, pod=move.pod, why=move.why)
+                return block(chosen[0].name, Blocker.POD_STUCK, pod=move.pod, why=move.why)
             chosen = _without_host(chosen, move.pod, ground)
             continue
         launches = launches_of(course, move)
-        found = _in_parts(course, ground, chosen, parts_of(move, launches, ground), heard)
+        result = _in_parts(course, ground, chosen, parts_of(move, launches, ground), heard)
         fewer = _without_equals(chosen, launches, keeps_all=number > 0)
         if len(fewer) < len(chosen):
-            mixed = mixed or _worth_equals(found, chosen)
-        elif isinstance(found, list):
-            fewer = found
+            mixed = mixed or _worth_equals(result, chosen)
+        elif isinstance(result, list):
+            fewer = result
         else:
-            return _better(found, mixed)
+            return _better(result, mixed)
         chosen = fewer
     return mixed
 
@@ -129,39 +129,41 @@ def _most(chosen: Sequence[Candidate]) -> int:
     """What may come instead at most: of many nodes a part that saves little has parts that save
     nothing.
     """
-    paid = _paid(chosen)
+    paid = _price_of_all(chosen)
     return int((1 - WORTH_A_LOOK) * paid) if len(chosen) >= MANY else paid
 
 
-def _paid(chosen: Iterable[Candidate]) -> int:
+def _price_of_all(chosen: Iterable[Candidate]) -> int:
     return sum(candidate.price_nanousd for candidate in chosen)
 
 
 def _without_host(chosen: Sequence[Candidate], pod: str, ground: Ground) -> list[Candidate]:
     """Those on whose nodes the pod does not stand."""
     return [
-        item for item in chosen if all(pod != held.key for held in movable_pods(item.name, ground))
+        item
+        for item in chosen
+        if all(pod != pod_on_node.key for pod_on_node in movable_pods(item.name, ground))
     ]
 
 
-def _worth_equals(found: object, chosen: Sequence[Candidate]) -> Saving | None:
+def _worth_equals(result: object, chosen: Sequence[Candidate]) -> Saving | None:
     """The move if it saves so much that nodes may even be replaced by their equals."""
-    if not isinstance(found, Saving) or len(chosen) < MANY:
+    if not isinstance(result, Saving) or len(chosen) < MANY:
         return None
-    return found if _saving_of(found) >= WORTH_EQUALS * _paid(chosen) else None
+    return result if _saving_of(result) >= WORTH_EQUALS * _price_of_all(chosen) else None
 
 
-def _better(found: Saving | Blocked | None, mixed: Saving | None) -> Saving | Blocked | None:
+def _better(result: Saving | Blocked | None, mixed: Saving | None) -> Saving | Blocked | None:
     """What leaves equals alone, unless far more is saved otherwise."""
     if mixed is None:
-        return found
-    if not isinstance(found, Saving) or 2 * _saving_of(found) < _saving_of(mixed):
+        return result
+    if not isinstance(result, Saving) or 2 * _saving_of(result) < _saving_of(mixed):
         return mixed
-    return found
+    return result
 
 
-def _saving_of(one: Saving) -> int:
-    return sum(part.whole_saving_nanousd for part in one.disrupts)
+def _saving_of(saving: Saving) -> int:
+    return sum(part.whole_saving_nanousd for part in saving.disrupts)
 
 
 def _in_parts(
@@ -175,15 +177,15 @@ def _in_parts(
     does, to be looked at again.
     """
     by_name = {candidate.name: candidate for candidate in chosen}
-    found = [
+    results = [
         _weigh(course, ground, [by_name[name] for name in part.move.nodes], part) for part in parts
     ]
-    worth = [item for item in found if isinstance(item, Saving)]
-    heard += [item for item in found if isinstance(item, Blocked)]
-    if len(worth) == len(found):
+    worth = [item for item in results if isinstance(item, Saving)]
+    heard += [item for item in results if isinstance(item, Blocked)]
+    if len(worth) == len(results):
         return _joined_saving(course, ground, worth)
     if not worth:
-        return next((item for item in found if item is not None), None)
+        return next((item for item in results if item is not None), None)
     going = {node.name for item in worth for node in item.going}
     return [candidate for candidate in chosen if candidate.name in going]
 
@@ -194,7 +196,7 @@ def _joined_saving(course: Course, ground: Ground, parts: Sequence[Saving]) -> S
         return parts[0]
     going = tuple(node for part in parts for node in part.going)
     moving = [pod for node in going for pod in movable_pods(node.name, ground)]
-    over = overtaxed(moving, course.world, course.now)
+    over = overtaxed_workload(moving, course.world, course.now)
     if over is not None:
         return evicted_often(going[0].name, over)
     return Saving(
@@ -211,11 +213,11 @@ def _without_equals(
     """Those of which nothing comes again that is just like them: as many stay as would come, the
     last first; or all that are like what would come.
     """
-    coming = Counter(bought(launch) for launch in launches)
+    coming = Counter(purchase(launch) for launch in launches)
     going: list[Candidate] = []
     for candidate in reversed(chosen):
-        if coming[bought(candidate.node)] > 0:
-            coming[bought(candidate.node)] -= not keeps_all
+        if coming[purchase(candidate.node)] > 0:
+            coming[purchase(candidate.node)] -= not keeps_all
         else:
             going.append(candidate)
     return going[::-1]
@@ -226,7 +228,7 @@ def _weigh(
 ) -> Saving | Blocked | None:
     going, launches = tuple(candidate.node for candidate in chosen), part.launches
     first = going[0]
-    saved = _paid(chosen) - launch_price(launches, course.world)
+    saved = _price_of_all(chosen) - launch_price(launches, course.world)
     moving = [pod for node in going for pod in movable_pods(node.name, ground)]
     toll = toll_of(moving, going=going, launches=launches, snapshot=course.world, now=course.now)
     least = -1 if _is_return(going, launches, course.world) else toll.least_nanousd
@@ -235,17 +237,17 @@ def _weigh(
     narrowed = replacements(course, going, launches, saved - least)
     if narrowed is None:
         return None
-    over = overtaxed(moving, course.world, course.now)
+    over = overtaxed_workload(moving, course.world, course.now)
     if over is not None:
         return evicted_often(first.name, over)
-    found = scores(going, saved, stakes(ground), ground)
-    if not is_approved(found):
-        why = blocked(first.name, Blocker.NOT_WORTH_IT, pool=first.node_pool)
-        return msgspec.structs.replace(why, scores=found)
+    all_scores = scores(going, saved, stakes(ground), ground)
+    if not is_approved(all_scores):
+        why = block(first.name, Blocker.NOT_WORTH_IT, pool=first.node_pool)
+        return msgspec.structs.replace(why, scores=all_scores)
     move = part.move
     of_nodes = node_saving(course.world, going, launches)
     disrupt = Disrupt(
-        REASON, move.nodes, narrowed, move.pods, saved - of_nodes, move.places, found, of_nodes
+        REASON, move.nodes, narrowed, move.pods, saved - of_nodes, move.places, all_scores, of_nodes
     )
     return Saving(
         going,
@@ -266,7 +268,7 @@ def _is_return(going: Sequence[Node], launches: Sequence[Launch], snapshot: Snap
 
 def saves_too_little(node: str, saved: int, toll: Toll, now: datetime) -> Blocked:
     """Why a node stays whose move would save so much, and until when."""
-    return blocked(
+    return block(
         node,
         Blocker.SAVES_TOO_LITTLE,
         until=toll.pays_at(saved, now),
@@ -291,7 +293,7 @@ class Stake(msgspec.Struct, frozen=True):
     cost: int
 
 
-@recalled
+@with_memory
 def stakes(ground: Ground) -> Mapping[str, Stake]:
     """What all nodes of each Balanced pool come to, by the pool's name."""
     names = {
@@ -315,10 +317,10 @@ def _stake(nodes: Sequence[Node], ground: Ground) -> Stake:
 
 
 def scores(
-    going: Sequence[Node], saving: int, held: Mapping[str, Stake], ground: Ground
+    going: Sequence[Node], saving: int, stake_of: Mapping[str, Stake], ground: Ground
 ) -> tuple[Score, ...]:
     """What every Balanced pool that loses nodes makes of this, by the pool's name."""
-    concerned = sorted({node.node_pool for node in going} & held.keys())
+    concerned = sorted({node.node_pool for node in going} & stake_of.keys())
     if not concerned:
         return ()
     paid = _stake(going, ground).price_nanousd
@@ -326,14 +328,14 @@ def scores(
     for pool in concerned:
         part = _stake([node for node in going if node.node_pool == pool], ground)
         share = Fraction(saving * part.price_nanousd, paid) if paid else Fraction(0)
-        exact = score(share, part.cost, held[pool])
+        exact = score(share, part.cost, stake_of[pool])
         result.append(Score(pool, exact * THOUSAND // 1))
     return tuple(result)
 
 
-def is_approved(found: Iterable[Score]) -> bool:
+def is_approved(weighed: Iterable[Score]) -> bool:
     """Whether every pool that was asked approves."""
-    return all(item.thousandths >= LEAST_SCORE for item in found)
+    return all(item.thousandths >= LEAST_SCORE for item in weighed)
 
 
 def score(saving: Fraction, cost: int, stake: Stake) -> Fraction:

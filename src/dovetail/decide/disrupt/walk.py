@@ -20,12 +20,12 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.blockers import block
 from dovetail.decide.disrupt.candidates import Findings, disruption_verdict
 from dovetail.decide.disrupt.course import Course, budgets_for, carried_on
 from dovetail.decide.disrupt.probe import Ground, ground_of, movable_pods, quick_ground
-from dovetail.decide.disrupt.replacing import SPOT_TYPES, Bought, bought
-from dovetail.decide.disrupt.savings import REASON, Candidate, Saving, judged, saves_too_little
+from dovetail.decide.disrupt.replacing import SPOT_TYPES, Bought, purchase
+from dovetail.decide.disrupt.savings import REASON, Candidate, Saving, judge, saves_too_little
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.decide.pools import remaining_limits
 from dovetail.decide.spread import with_default_spread
@@ -63,7 +63,9 @@ class Prospect(msgspec.Struct, frozen=True):
 
 def screen_of(ground: Ground, free: Iterable[Candidate]) -> Screen:
     """The cluster, of which the pods of these nodes could move."""
-    return Screen(_puzzle(ground, tuple(p for one in free for p in movable_pods(one.name, ground))))
+    return Screen(
+        _puzzle(ground, tuple(p for item in free for p in movable_pods(item.name, ground)))
+    )
 
 
 def _puzzle(ground: Ground, moving: tuple[Pod, ...]) -> Puzzle:
@@ -94,7 +96,7 @@ def keepers(poor: Sequence[Prospect]) -> frozenset[str]:
     """
     groups: dict[Bought, list[Prospect]] = {}
     for prospect in poor:
-        groups.setdefault(bought(prospect.candidate.node), []).append(prospect)
+        groups.setdefault(purchase(prospect.candidate.node), []).append(prospect)
     kept: list[Prospect] = []
     for alike in groups.values():
         price = max(prospect.candidate.price_nanousd for prospect in alike)
@@ -105,9 +107,9 @@ def keepers(poor: Sequence[Prospect]) -> frozenset[str]:
     return frozenset(prospect.candidate.name for prospect in kept)
 
 
-def may_be_replaced(one: Candidate, ground: Ground) -> bool:
+def may_be_replaced(item: Candidate, ground: Ground) -> bool:
     """Whether anything else may come for it, so that it makes sense to look."""
-    return ground.snapshot.policy.replaces_spot_by_spot or one.node.capacity_type != labels.SPOT
+    return ground.snapshot.policy.replaces_spot_by_spot or item.node.capacity_type != labels.SPOT
 
 
 def has_choice(candidate: Candidate, estimate: Estimate) -> bool:
@@ -143,7 +145,7 @@ class Walk:
         self._ground_now = ground
 
     @property
-    def whys(self) -> dict[str, Blocked]:
+    def blockers(self) -> dict[str, Blocked]:
         """Why nodes by themselves would not go."""
         return {name: verdict for name, (_, verdict) in self._laters.items()} | self._whys
 
@@ -154,16 +156,18 @@ class Walk:
 
     def go(self, free: Sequence[Candidate]) -> None:
         """Make every move with these nodes that saves money, but for those that go already."""
-        ground = self._ground()
-        free = self._worthwhile([item for item in free if item.name not in self._done], ground)
+        ground = self._current_ground()
+        free = self._paying_nodes([item for item in free if item.name not in self._done], ground)
         if not free:
             return
         screen = screen_of(ground, free)
         prospects = prospects_of(screen, free)
         for prospect in prospects:
             self._wastes[prospect.candidate.name] = max(0, prospect.waste)
-            self._later(prospect.candidate, prospect.waste)
-        poor = [one for one in prospects if one.is_poor and may_be_replaced(one.candidate, ground)]
+            self._note_later(prospect.candidate, prospect.waste)
+        poor = [
+            item for item in prospects if item.is_poor and may_be_replaced(item.candidate, ground)
+        ]
         if poor:
             shunned = frozenset(prospect.candidate.name for prospect in poor)
             screen.shun(shunned - keepers(poor))
@@ -172,14 +176,14 @@ class Walk:
                 return  # of so many, what else would be cheaper is seen once that is done
             free = [item.candidate for item in prospects if item.candidate.name not in self._done]
             free = free[: _PROMISING * max(1, self.course.world.policy.effort)]
-            if self._ground() is ground:
+            if self._current_ground() is ground:
                 screen.welcome()
             else:
-                ground = self._ground()
+                ground = self._current_ground()
                 screen = screen_of(ground, free)
         self._replace_likely(self._remove_emptiable(free, screen, ground))
 
-    def _worthwhile(self, free: Sequence[Candidate], ground: Ground) -> list[Candidate]:
+    def _paying_nodes(self, free: Sequence[Candidate], ground: Ground) -> list[Candidate]:
         """Those that would pay for what is disturbed, if nothing had to come instead."""
         light = light_pools(ground)
         kept: list[Candidate] = []
@@ -187,16 +191,16 @@ class Walk:
             if item.price_nanousd > item.toll.least_nanousd or item.node.node_pool in light:
                 kept.append(item)
             else:
-                self._later(item, item.price_nanousd)
+                self._note_later(item, item.price_nanousd)
         return kept
 
-    def _later(self, one: Candidate, saved: int) -> None:
+    def _note_later(self, item: Candidate, saved: int) -> None:
         """A node that could save so much, and stays if that does not pay yet."""
-        if 0 < saved <= one.toll.least_nanousd and saved > self._laters.get(one.name, (0,))[0]:
-            verdict = saves_too_little(one.name, saved, one.toll, self.course.now)
-            self._laters[one.name] = (saved, verdict)
+        if 0 < saved <= item.toll.least_nanousd and saved > self._laters.get(item.name, (0,))[0]:
+            verdict = saves_too_little(item.name, saved, item.toll, self.course.now)
+            self._laters[item.name] = (saved, verdict)
 
-    def _ground(self) -> Ground:
+    def _current_ground(self) -> Ground:
         """The cluster as it is by now; the same until the next move."""
         course = self.course
         if self._ground_now.snapshot is not course.world:
@@ -206,12 +210,7 @@ class Walk:
     # ------------------------------------------------------------------ sets of nodes
 
     def _remove_emptiable(
-        self,
-        free: Sequence[Candidate],
-        screen: Screen,
-        ground: Ground,
-        *,
-        is_hasty: bool = False,
+        self, free: Sequence[Candidate], screen: Screen, ground: Ground, *, is_hasty: bool = False
     ) -> list[tuple[float, Candidate]]:
         """Let go whose pods others have room for; and who else would likely be cheaper, best first,
         unless in haste.
@@ -219,7 +218,7 @@ class Walk:
         going: list[Candidate] = []
         likely: list[tuple[float, Candidate]] = []
         left, light = self._n_left_by_pool(), light_pools(ground)
-        for item in sorted(free, key=lambda one: (-one.price_nanousd / one.cost, one.name)):
+        for item in sorted(free, key=lambda item: (-item.price_nanousd / item.cost, item.name)):
             pool = item.node.node_pool
             is_done = item.name in self._done or screen.is_visited(item.name)
             if is_done or item.name in self.course.scene.nominated:
@@ -229,7 +228,7 @@ class Walk:
             price = 0 if is_hasty else item.price_nanousd - least
             estimate = screen.estimate(item.name, price, lets_go=is_within)
             if estimate.stuck is not None:
-                self._stuck(item, estimate.stuck.key)
+                self._note_stuck(item, estimate.stuck.key)
             elif not estimate.n_left and is_within:
                 going.append(item)
                 left[pool] -= 1
@@ -238,7 +237,7 @@ class Walk:
                 if saved > least:
                     likely.append((saved / item.cost, item))
                 else:
-                    self._later(item, saved)
+                    self._note_later(item, saved)
         self._first_that_saves(ground, going)
         return sorted(likely, key=lambda pair: (-pair[0], pair[1].name))
 
@@ -250,7 +249,7 @@ class Walk:
         n_vain, is_any = 0, False
         most_vain = _VAIN_SETS * max(1, self.course.world.policy.effort)
         while left and n_vain < most_vain:
-            chosen = self._within(left, _TOGETHER)
+            chosen = self._in_budget(left, _TOGETHER)
             if not chosen:
                 break
             if len(chosen) > _FEW and not self._is_worth_a_try(chosen):
@@ -258,7 +257,7 @@ class Walk:
                 continue
             least = 1 if len(chosen) <= _FEW else len(chosen)
             is_vain = not self._first_that_saves(
-                quick_ground(self._ground(), shunned), chosen, least
+                quick_ground(self._current_ground(), shunned), chosen, least
             )
             is_any = is_any or not is_vain
             n_vain += is_vain
@@ -277,7 +276,7 @@ class Walk:
     def _replace_likely(self, likely: Sequence[tuple[float, Candidate]]) -> None:
         """Replace nodes that would likely be cheaper: the best together, then one by one."""
         left = [candidate for _, candidate in likely]
-        chosen = self._within(left, _TOGETHER)
+        chosen = self._in_budget(left, _TOGETHER)
         is_many = len(chosen) > _FEW
         if len(chosen) > 1:
             self._first_that_saves(
@@ -287,12 +286,14 @@ class Walk:
         for candidate in left:
             if n_vain == _VAIN_LOOKS * max(1, self.course.world.policy.effort):
                 break
-            if self._within([candidate], 1):
+            if self._in_budget([candidate], 1):
                 n_vain += not self._first_that_saves(self._at_leisure(is_many=is_many), [candidate])
 
     def _at_leisure(self, *, is_many: bool) -> Ground:
         """Where to look for the best, unless there is much to look at."""
-        return quick_ground(self._ground(), frozenset()) if is_many else self._ground()
+        return (
+            quick_ground(self._current_ground(), frozenset()) if is_many else self._current_ground()
+        )
 
     # ------------------------------------------------------------------ one set
 
@@ -301,40 +302,40 @@ class Walk:
     ) -> bool:
         """Make the move, or the one with the better half of its nodes, and so on."""
         for some in _halves(chosen, least):
-            found = judged(self.course, ground, some, self.heard)
-            if isinstance(found, Saving):
-                self._make(found)
+            result = judge(self.course, ground, some, self.heard)
+            if isinstance(result, Saving):
+                self._make(result)
                 return True
-            if found is not None and len(some) == 1:
-                self._whys.setdefault(found.node, found)
+            if result is not None and len(some) == 1:
+                self._whys.setdefault(result.node, result)
         return False
 
-    def _make(self, one: Saving) -> None:
+    def _make(self, saving: Saving) -> None:
         """Do the move if all its nodes have been part of one for long enough, or propose it."""
         course = self.course
         ledger, now = course.origin.ledger, course.now
         known = {given.node: given.since for given in ledger.proposals if given.reason == REASON}
-        since = {node.name: min(known.get(node.name, now), now) for node in one.going}
+        since = {node.name: min(known.get(node.name, now), now) for node in saving.going}
         stood = {at + course.world.policy.confirm_after for at in since.values()}
         confirmed_at = max(stood)
         budgets = budgets_for(course, REASON)
         findings = Findings(
-            disruptions=one.disrupts if confirmed_at <= now else (),
+            disruptions=saving.disrupts if confirmed_at <= now else (),
             proposals=tuple(Proposal(REASON, name, since[name]) for name in sorted(since)),
             wake_at=soonest(
                 *(at for at in stood if at > now),
-                *((one.changes_at,) if confirmed_at > now else ()),
-                *(budgets[node.node_pool].changes_at for node in one.going),
+                *((saving.changes_at,) if confirmed_at > now else ()),
+                *(budgets[node.node_pool].changes_at for node in saving.going),
             ),
         )
         self.course = carried_on(course, findings)
         self._done |= since.keys()
         if confirmed_at > now:
-            self._n_proposed.update(node.node_pool for node in one.going)
+            self._n_proposed.update(node.node_pool for node in saving.going)
 
-    def _stuck(self, candidate: Candidate, pod: str) -> None:
+    def _note_stuck(self, candidate: Candidate, pod: str) -> None:
         why = "no remaining node has room for it, and no node can be launched"
-        verdict = blocked(candidate.name, Blocker.POD_STUCK, pod=pod, why=why)
+        verdict = block(candidate.name, Blocker.POD_STUCK, pod=pod, why=why)
         self._whys.setdefault(candidate.name, verdict)
 
     # ------------------------------------------------------------------ budgets
@@ -346,7 +347,7 @@ class Walk:
             {pool: budget.n_remaining - self._n_proposed[pool] for pool, budget in budgets.items()}
         )
 
-    def _within(self, wanted: Sequence[Candidate], most: int) -> list[Candidate]:
+    def _in_budget(self, wanted: Sequence[Candidate], most: int) -> list[Candidate]:
         """The first that nothing keeps yet, as many as budgets allow."""
         left = self._n_left_by_pool()
         kept: list[Candidate] = []

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from dovetail.decide.apply import begin
-from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.blockers import block
 from dovetail.decide.disrupt.budgets import UNLIMITED, allowances, allowed_disruptions
 from dovetail.decide.disrupt.candidates import Scene, disruption_verdict, scene_of
 from dovetail.decide.disrupt.course import over_budget
@@ -32,13 +32,13 @@ from dovetail.units import duration
 _BY_ITSELF: Final = frozenset({Blocker.NOMINATED, Blocker.NODE_PROTECTED, Blocker.SETBACK})
 
 
-def staying(snapshot: Snapshot, plan: Plan, now: datetime) -> tuple[Blocked, ...]:
+def staying_nodes(snapshot: Snapshot, plan: Plan, now: datetime) -> tuple[Blocked, ...]:
     """Why each node stays that the plan does not take away, by its name."""
     going = {name for disruption in plan.disruptions for name in disruption.nodes}
     told = {verdict.node: verdict for verdict in plan.blocked}
     scene = scene_of(snapshot, plan, now)
     return tuple(
-        told.get(node.name) or _untold(node, scene, plan)
+        told.get(node.name) or _default_reason(node, scene, plan)
         for node in sorted(snapshot.nodes, key=lambda node: node.name)
         if node.name not in going
     )
@@ -51,7 +51,7 @@ def obstacles(node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> tupl
     verdicts = [*told, *_reasons(node, scene)]
     if not any(verdict.reason == Blocker.NODE_POOL_BUDGET for verdict in verdicts):
         verdicts += _budget(node, scene, plan)
-    verdicts = verdicts or [_untold(node, scene, plan)]
+    verdicts = verdicts or [_default_reason(node, scene, plan)]
     unique: dict[tuple[str, str], Blocked] = {}
     for verdict in verdicts:
         unique.setdefault((verdict.reason, verdict.message), verdict)
@@ -69,30 +69,30 @@ def cause(node: Node, scene: Scene) -> DisruptionReason:
 
 def tightest(name: str, snapshot: Snapshot, reason: str, now: datetime) -> str:
     """Which budget of a pool binds for this reason, as one writes it; nothing if none does."""
-    held = allowances(snapshot, reason, now)
+    by_pool = allowances(snapshot, reason, now)
     for pool in snapshot.node_pools:
         for index, budget in enumerate(pool.disruption.budgets):
             is_meant = pool.name == name and budget.is_about(reason)
-            n_nodes, n_allowed = held[pool.name].n_nodes, held[pool.name].n_allowed
+            n_nodes, n_allowed = by_pool[pool.name].n_nodes, by_pool[pool.name].n_allowed
             if is_meant and allowed_disruptions((budget,), n_nodes, now) == n_allowed < UNLIMITED:
                 return f"budgets[{index}], nodes {budget.nodes}"
     return ""
 
 
-def _untold(node: Node, scene: Scene, plan: Plan) -> Blocked:
+def _default_reason(node: Node, scene: Scene, plan: Plan) -> Blocked:
     """Why a node stays that the plan does not speak of."""
     why = cause(node, scene)
     verdict = next(_reasons(node, scene), None)
     if verdict is not None:
         return verdict
     if why not in scene.snapshot.policy.disrupts_for:
-        return blocked(node.name, Blocker.NOT_WANTED, cause=why)
+        return block(node.name, Blocker.NOT_WANTED, cause=why)
     for proposal in plan.proposals:
         if proposal.node == node.name:
             at = proposal.since + scene.snapshot.policy.confirm_after
             facts = {"cause": proposal.reason, "confirmed_at": rfc3339(at)}
-            return blocked(node.name, Blocker.UNCONFIRMED, until=at, **facts)
-    return blocked(node.name, Blocker.NOT_LOOKED_AT)
+            return block(node.name, Blocker.UNCONFIRMED, until=at, **facts)
+    return block(node.name, Blocker.NOT_LOOKED_AT)
 
 
 def _reasons(node: Node, scene: Scene) -> Iterator[Blocked]:
@@ -104,7 +104,7 @@ def _reasons(node: Node, scene: Scene) -> Iterator[Blocked]:
     if (verdict is not None and verdict.reason not in _BY_ITSELF) or pool is None or pool.problems:
         return
     if pool.replicas is not None:
-        yield blocked(node.name, Blocker.STATIC, pool=pool.name, replicas=pool.replicas)
+        yield block(node.name, Blocker.STATIC, pool=pool.name, replicas=pool.replicas)
         return
     why = cause(node, scene)
     if why != DisruptionReason.DRIFTED:
@@ -119,17 +119,15 @@ def _consolidation_blockers(
     """What its pool says of when nodes may go to save money."""
     wanted = pool.disruption
     if wanted.consolidate_after is None:
-        yield blocked(node.name, Blocker.NEVER, pool=pool.name)
+        yield block(node.name, Blocker.NEVER, pool=pool.name)
         return
     is_bare = why == DisruptionReason.EMPTY
     if not is_bare and wanted.consolidation_policy == ConsolidationPolicy.WHEN_EMPTY:
-        yield blocked(node.name, Blocker.WHEN_EMPTY, pool=pool.name)
+        yield block(node.name, Blocker.WHEN_EMPTY, pool=pool.name)
     if not is_quiet(node):
         until = _quiet_at(node, wanted.consolidate_after, now)
         quiet_for = duration.render(wanted.consolidate_after)
-        yield blocked(
-            node.name, Blocker.NOT_QUIET, until=until, pool=pool.name, quiet_for=quiet_for
-        )
+        yield block(node.name, Blocker.NOT_QUIET, until=until, pool=pool.name, quiet_for=quiet_for)
 
 
 def _quiet_at(node: Node, quiet_for: timedelta, now: datetime) -> datetime | None:

@@ -122,8 +122,8 @@ def advance(view: ClaimView, now: datetime) -> Step:
     if labels.TERMINATION_FINALIZER not in claim.finalizers:
         # Written before anything is launched: a claim must not vanish while it has an instance.
         finalizers = (*claim.finalizers, labels.TERMINATION_FINALIZER)
-        held = msgspec.structs.replace(claim, finalizers=finalizers)
-        return Step(claims=claim_patches(claim, held), look_again_at=now)
+        with_finalizer = msgspec.structs.replace(claim, finalizers=finalizers)
+        return Step(claims=claim_patches(claim, with_finalizer), look_again_at=now)
     step = STAY
     for law in _STARTUP_LAWS:
         part = law(view, now)

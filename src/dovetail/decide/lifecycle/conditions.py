@@ -113,10 +113,10 @@ class Conditions(msgspec.Struct, frozen=True, gc=False):
 
     def status(self, condition: str) -> Status | None:
         """Whether it holds; None if nothing was said. A strange word counts as not known."""
-        found = self.get(condition)
-        if found is None:
+        current = self.get(condition)
+        if current is None:
             return None
-        return Status(found.status) if found.status in set(Status) else Status.UNKNOWN
+        return Status(current.status) if current.status in set(Status) else Status.UNKNOWN
 
     def is_true(self, condition: str) -> bool:
         """Whether it is known to hold."""
@@ -124,8 +124,8 @@ class Conditions(msgspec.Struct, frozen=True, gc=False):
 
     def changed_at(self, condition: str) -> datetime:
         """When its status last changed; the object's creation if nobody knows."""
-        found = self.get(condition)
-        stated = found.changed_at if found is not None else None
+        current = self.get(condition)
+        stated = current.changed_at if current is not None else None
         return stated or self.created_at or _BEGINNING
 
     def after(self, changes: Iterable[ConditionChange], now: datetime) -> Conditions:
@@ -141,7 +141,7 @@ class Conditions(msgspec.Struct, frozen=True, gc=False):
                     assert_never(change)
         return result
 
-    def said(self, changes: Iterable[SetCondition], now: datetime) -> Conditions:
+    def with_changes(self, changes: Iterable[SetCondition], now: datetime) -> Conditions:
         """The same for an object of which nobody says whether it is ready as a whole."""
         result = self
         for change in changes:
@@ -158,7 +158,9 @@ def _clear_condition(conditions: Conditions, condition: str) -> Conditions:
     if condition == ROOT or condition in conditions.dependents:
         msg = f"{condition} cannot be cleared: {ROOT} depends on it"
         raise ValueError(msg)
-    return _holding(conditions, (item for item in conditions.held if item.type != condition))
+    return _with_conditions(
+        conditions, (item for item in conditions.held if item.type != condition)
+    )
 
 
 def _set_condition(conditions: Conditions, change: SetCondition, now: datetime) -> Conditions:
@@ -178,16 +180,20 @@ def _set_condition(conditions: Conditions, change: SetCondition, now: datetime) 
             msgspec.structs.replace(condition, observed_generation=conditions.generation)
             for condition in others
         ]
-    return _holding(conditions, (*others, stated))
+    return _with_conditions(conditions, (*others, stated))
 
 
-def _root(held: Conditions) -> SetCondition:
+def _root(conditions: Conditions) -> SetCondition:
     """What follows for the root from what it depends on."""
-    wanting = [item for item in map(held.get, held.dependents) if item and not _is_well(item, held)]
+    wanting = [
+        item
+        for item in map(conditions.get, conditions.dependents)
+        if item and not _is_well(item, conditions)
+    ]
     if not wanting:
         return hold(ROOT)
     has_failed = any(
-        condition.status == Status.FALSE and condition.observed_generation == held.generation
+        condition.status == Status.FALSE and condition.observed_generation == conditions.generation
         for condition in wanting
     )
     # Newest first; of equal age, as declared (`sort` keeps the order of equals).
@@ -200,12 +206,14 @@ def _root(held: Conditions) -> SetCondition:
     )
 
 
-def _is_well(condition: Condition, held: Conditions) -> bool:
-    return condition.status == Status.TRUE and condition.observed_generation == held.generation
+def _is_well(condition: Condition, conditions: Conditions) -> bool:
+    return (
+        condition.status == Status.TRUE and condition.observed_generation == conditions.generation
+    )
 
 
-def _holding(held: Conditions, conditions: Iterable[Condition]) -> Conditions:
-    return msgspec.structs.replace(held, held=_in_order(conditions))
+def _with_conditions(all_conditions: Conditions, conditions: Iterable[Condition]) -> Conditions:
+    return msgspec.structs.replace(all_conditions, held=_in_order(conditions))
 
 
 def whole_second(moment: datetime) -> datetime:
@@ -257,6 +265,6 @@ def _in_order(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
     return tuple(
         sorted(
             conditions,
-            key=lambda one: (one.type == ROOT, one.changed_at or _BEGINNING, one.type),
+            key=lambda item: (item.type == ROOT, item.changed_at or _BEGINNING, item.type),
         )
     )

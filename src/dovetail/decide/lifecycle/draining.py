@@ -109,7 +109,7 @@ def grace_seconds(now: datetime, deadline: datetime) -> int:
     return max(deadline - now, _MIN_GRACE) // timedelta(seconds=1)
 
 
-def holding(
+def blocking_attachments(
     attachments: Iterable[Attachment],
     pods: Sequence[Pod],
     volumes_by_pod: Mapping[str, Sequence[str]],

@@ -63,7 +63,7 @@ class QueuedEviction(msgspec.Struct, frozen=True, gc=False):
     patient_until: datetime | None = None
 
 
-def queued(entry: QueuedEviction | None, wanted: EnqueueEviction) -> QueuedEviction:
+def queue_entry(entry: QueuedEviction | None, wanted: EnqueueEviction) -> QueuedEviction:
     """The entry for a pod that is to leave; one that is queued keeps its earliest deadline."""
     if entry is None:
         return QueuedEviction(
@@ -98,7 +98,7 @@ def step(entry: QueuedEviction, pod: Pod | None, now: datetime) -> Step:
     return Step(actions=(EvictPod(entry.pod, entry.uid),), events=kept.events)
 
 
-def answered(
+def after_answer(
     entry: QueuedEviction, pod: Pod, answer: EvictionAnswer, now: datetime, message: str = ""
 ) -> Step:
     """What follows from the API's answer to an eviction."""

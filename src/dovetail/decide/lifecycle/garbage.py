@@ -37,7 +37,7 @@ def step(view: GarbageView, now: datetime) -> Step:
 def _without_instance(view: GarbageView, now: datetime) -> Iterable[Action]:
     running = {instance.provider_id for instance in view.instances if not instance.is_terminating}
     alive = running | {node.provider_id for node in view.nodes if node.is_ready}
-    for claim in sorted(view.claims, key=lambda one: one.name):
+    for claim in sorted(view.claims, key=lambda claim: claim.name):
         is_lost = claim.provider_id not in alive
         has_joined = conditions_of_claim(claim, now).is_true(REGISTERED)
         if is_lost and has_joined and claim.deleting_at is None:

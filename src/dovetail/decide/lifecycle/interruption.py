@@ -18,13 +18,7 @@ from dovetail.decide.endings import drained_at
 from dovetail.decide.lifecycle.conditions import rfc3339
 from dovetail.decide.lifecycle.finalization import termination_deadline
 from dovetail.decide.lifecycle.repair import without_grace_period
-from dovetail.decide.lifecycle.step import (
-    DeleteClaim,
-    Event,
-    EventType,
-    Step,
-    claim_patches,
-)
+from dovetail.decide.lifecycle.step import DeleteClaim, Event, EventType, Step, claim_patches
 from dovetail.model.claim import ClaimObject, ClaimView
 from dovetail.model.ending import InstanceEnding, KnownEnding
 
@@ -41,7 +35,7 @@ def step(view: ClaimView, known: KnownEnding, now: datetime) -> Step:
     moment = drained_at(known)
     if now < moment and claim.deleting_at is None:
         return told.then(Step(look_again_at=moment))
-    dated = Step(claims=claim_patches(claim, _dated(claim, ending, now)))
+    dated = Step(claims=claim_patches(claim, _with_deadline(claim, ending, now)))
     if claim.deleting_at is not None:
         return told.then(dated)
     message = f"Its node is drained and replaced: {ending.message}"
@@ -53,7 +47,7 @@ def step(view: ClaimView, known: KnownEnding, now: datetime) -> Step:
     return told.then(dated).then(Step(events=parting, actions=(action,)))
 
 
-def _dated(claim: ClaimObject, ending: InstanceEnding, now: datetime) -> ClaimObject:
+def _with_deadline(claim: ClaimObject, ending: InstanceEnding, now: datetime) -> ClaimObject:
     """The claim with the instant by which its node must be empty, if that is known."""
     if ending.is_forced:
         return without_grace_period(claim, now)

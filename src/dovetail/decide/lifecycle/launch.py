@@ -37,7 +37,7 @@ from dovetail.decide.lifecycle.timing import (
     LAUNCH_TIMEOUT,
     LIFECYCLE_BACKOFF,
     REGISTRATION_TIMEOUT,
-    shortened,
+    shorten,
 )
 from dovetail.model.backoff import Backoff
 from dovetail.model.claim import (
@@ -130,18 +130,18 @@ def _success_step(claim: ClaimObject, instance: Launched) -> Step:
 
 def _settled_labels(requirements: Iterable[Requirement]) -> Mapping[str, str]:
     """Labels for which the claim left no choice: pods were planned against them."""
-    settled = Requirements(requirements).settled()
+    settled = Requirements(requirements).single_values()
     return {key: value for key, value in settled.items() if not labels.is_restricted(key)}
 
 
 def _failure_step(claim: ClaimObject, failed: LaunchFailed, now: datetime) -> Step:
-    message = shortened(failed.message)
+    message = shorten(failed.message)
     match failed.failure:
         case LaunchFailure.INSUFFICIENT_CAPACITY:
             told = claim_event(
                 claim,
                 INSUFFICIENT_CAPACITY_EVENT,
-                shortened(f"NodeClaim {claim.name} could not be launched: {failed.message}"),
+                shorten(f"NodeClaim {claim.name} could not be launched: {failed.message}"),
                 EventType.WARNING,
             )
             gone = DeleteClaim(claim.name, claim.uid, "insufficient_capacity")
@@ -175,10 +175,7 @@ def liveness_step(view: ClaimView, now: datetime) -> Step:
         return Step(look_again_at=due_at)
     claim = view.claim
     return Step(
-        actions=(
-            *_failed_registration(claim, *reasons),
-            DeleteClaim(claim.name, claim.uid, metric),
-        ),
+        actions=(*_failed_registration(claim, *reasons), DeleteClaim(claim.name, claim.uid, metric))
     )
 
 

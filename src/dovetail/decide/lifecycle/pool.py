@@ -83,11 +83,7 @@ class NodeClassState(msgspec.Struct, frozen=True, gc=False):
 def conditions_of_pool(view: PoolView, now: datetime) -> Conditions:
     """What is said of a pool, with what nobody has said yet."""
     bare = Conditions(
-        POOL_DEPENDENTS,
-        view.generation,
-        view.created_at,
-        view.pool.is_deleting,
-        view.conditions,
+        POOL_DEPENDENTS, view.generation, view.created_at, view.pool.is_deleting, view.conditions
     )
     return complete(bare, now)
 
@@ -142,7 +138,7 @@ def validation(problems: Sequence[str]) -> Step:
     return Step(conditions=(fail(VALIDATION_SUCCEEDED, VALIDATION_FAILED, "; ".join(problems)),))
 
 
-def hashed(view: PoolView, claims: Iterable[ClaimObject], now: datetime) -> Step:
+def hash_step(view: PoolView, claims: Iterable[ClaimObject], now: datetime) -> Step:
     """Write down what claims are made from. If the pool's hash was made by other rules, its claims
     are brought over as well, lest they drift for no reason of theirs.
     """
@@ -172,7 +168,7 @@ def _brought_over(
         yield from claim_patches(claim, msgspec.structs.replace(claim, annotations=annotations))
 
 
-def counted(view: PoolView, totals: Mapping[str, int], now: datetime) -> Step:
+def usage_step(view: PoolView, totals: Mapping[str, int], now: datetime) -> Step:
     """Write down what the pool's nodes have together; `totals` counts them as `nodes`."""
     resources = {**_COUNTED, **totals}
     n_nodes = resources[NODES]
@@ -204,7 +200,7 @@ class Health(msgspec.Struct, frozen=True, gc=False):
         is_unwell = self.outcomes.count(False) >= _N_TOO_MANY
         return HealthStatus.UNHEALTHY if is_unwell else HealthStatus.HEALTHY
 
-    def noting(self, *, is_success: bool) -> Health:
+    def with_another(self, *, is_success: bool) -> Health:
         """With one more; the oldest is forgotten."""
         return Health((*self.outcomes, is_success)[-_N_REMEMBERED:])
 
@@ -218,14 +214,12 @@ def note_registration(
     """
     if note.node_pool_uid != view.pool.uid:
         return health, STAY
-    result = health.noting(is_success=note.is_success)
+    result = health.with_another(is_success=note.is_success)
     if note.is_success and result.status is HealthStatus.HEALTHY:
         return result, Step(conditions=(hold(NODE_REGISTRATION_HEALTHY),))
     if not note.is_success and result.status is HealthStatus.UNHEALTHY:
         reason = note.reason or REGISTRATION_FAILED
-        return result, Step(
-            conditions=(fail(NODE_REGISTRATION_HEALTHY, reason, note.message),),
-        )
+        return result, Step(conditions=(fail(NODE_REGISTRATION_HEALTHY, reason, note.message),))
     return result, STAY
 
 

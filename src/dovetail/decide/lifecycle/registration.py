@@ -113,7 +113,7 @@ def _synced_node(claim: ClaimObject, node: NodeObject) -> NodeObject:
         annotations={**node.annotations, **claim.annotations},
         taints=_taints(claim, node, is_new=is_new),
         finalizers=(*node.finalizers, labels.TERMINATION_FINALIZER) if is_new else node.finalizers,
-        owner_uids=_with(node.owner_uids, claim.uid),
+        owner_uids=_with_uid(node.owner_uids, claim.uid),
     )
 
 
@@ -121,10 +121,10 @@ def _taints(claim: ClaimObject, node: NodeObject, *, is_new: bool) -> tuple[Tain
     """Startup taints come with the first sync only: whoever took one off since meant it."""
     if node.labels.get(labels.DO_NOT_SYNC_TAINTS) == _TRUE:
         return node.taints
-    return merged(node.taints, claim.taints + (claim.startup_taints if is_new else ()))
+    return merge(node.taints, claim.taints + (claim.startup_taints if is_new else ()))
 
 
-def merged(taints: tuple[Taint, ...], more: Iterable[Taint]) -> tuple[Taint, ...]:
+def merge(taints: tuple[Taint, ...], more: Iterable[Taint]) -> tuple[Taint, ...]:
     """All taints, one for each key and effect; what is held already stays as it is."""
     result = list(taints)
     for taint in more:
@@ -141,7 +141,7 @@ def _bare(taints: Iterable[Taint]) -> tuple[Taint, ...]:
     return tuple(Taint(taint.key, "", taint.effect) for taint in taints)
 
 
-def _with(uids: tuple[str, ...], uid: str) -> tuple[str, ...]:
+def _with_uid(uids: tuple[str, ...], uid: str) -> tuple[str, ...]:
     return uids if uid in uids else (*uids, uid)
 
 

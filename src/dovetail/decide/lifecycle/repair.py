@@ -68,15 +68,17 @@ def unhealthy_condition(
         if (condition.type, condition.status) == (policy.condition_type, policy.condition_status)
         and (since := condition.changed_at or node.created_at) is not None
     ]
-    return min(conditions, key=lambda one: (one.due_at, one.condition, one.status), default=None)
+    return min(
+        conditions, key=lambda item: (item.due_at, item.condition, item.status), default=None
+    )
 
 
-def is_unhealthy(said: Iterable[tuple[str, str]], policies: Sequence[RepairPolicy]) -> bool:
+def is_unhealthy(statuses: Iterable[tuple[str, str]], policies: Sequence[RepairPolicy]) -> bool:
     """Whether any policy takes a Node for broken, put up with or not, that says this: types of
     conditions, each with its status.
     """
     broken = [(policy.condition_type, policy.condition_status) for policy in policies]
-    return any(pair in broken for pair in said)
+    return any(pair in broken for pair in statuses)
 
 
 class UnhealthyNode(msgspec.Struct, frozen=True, gc=False):
@@ -95,7 +97,7 @@ def step(claim: ClaimObject, unhealthy_node: UnhealthyNode, now: datetime) -> St
     if now < due_at:
         return Step(look_again_at=due_at)
     if scope is None or scope.is_blocked:
-        told = () if scope is None else (_repair_blocked(claim, unhealthy_node.node, scope),)
+        told = () if scope is None else (_blocked_event(claim, unhealthy_node.node, scope),)
         return Step(events=told, look_again_at=now + _TRY_AGAIN)
     patches = claim_patches(claim, without_grace_period(claim, now))
     if claim.deleting_at is not None:
@@ -115,7 +117,7 @@ def without_grace_period(claim: ClaimObject, now: datetime) -> ClaimObject:
     return msgspec.structs.replace(claim, annotations=annotations)
 
 
-def _repair_blocked(claim: ClaimObject, node: NodeObject, scope: RepairScope) -> Event:
+def _blocked_event(claim: ClaimObject, node: NodeObject, scope: RepairScope) -> Event:
     where = f"NodePool {scope.node_pool}" if scope.node_pool else "the cluster"
     message = (
         f"{scope.n_unhealthy} of {scope.n_nodes} nodes of {where} are unhealthy; nodes are repaired"

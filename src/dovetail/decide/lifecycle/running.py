@@ -118,15 +118,17 @@ def _is_type_check_due(view: DriftView, now: datetime) -> bool:
 
 def _is_offered(view: DriftView) -> bool:
     """Whether its type can still be bought where and how it was, be there room or not."""
-    held = view.claim.labels
-    name = held.get(labels.INSTANCE_TYPE, "")
+    claim_labels = view.claim.labels
+    name = claim_labels.get(labels.INSTANCE_TYPE, "")
     instance_type = next((item for item in view.instance_types if item.name == name), None)
     if instance_type is None:
         return False
     # A reservation may have run out since: then the node goes on as if bought on demand.
-    is_reserved = held.get(labels.CAPACITY_TYPE) == labels.RESERVED
+    is_reserved = claim_labels.get(labels.CAPACITY_TYPE) == labels.RESERVED
     ignored = {labels.CAPACITY_TYPE, labels.RESERVATION_ID} if is_reserved else set()
-    wanted = Requirements.of_labels({key: held[key] for key in held if key not in ignored})
+    wanted = Requirements.of_labels(
+        {key: claim_labels[key] for key in claim_labels if key not in ignored}
+    )
     kinds = {labels.RESERVED, labels.ON_DEMAND} if is_reserved else set(labels.CAPACITY_TYPES)
     return any(
         offering.capacity_type in kinds
@@ -233,9 +235,9 @@ def consistency_step(view: ClaimView, now: datetime) -> Step:
 
 def _issues(claim: ClaimObject, node: NodeObject) -> Iterator[str]:
     for name in sorted(claim.requests):
-        expected, found = claim.capacity.get(name, 0), node.capacity.get(name, 0)
-        if expected and found * 100 < expected * _LEAST_PERCENT:
+        expected, actual = claim.capacity.get(name, 0), node.capacity.get(name, 0)
+        if expected and actual * 100 < expected * _LEAST_PERCENT:
             yield (
                 f"expected {quantity.render(name, expected)} of {name}, "
-                f"found {quantity.render(name, found)} ({found * 100 // expected}%)"
+                f"found {quantity.render(name, actual)} ({actual * 100 // expected}%)"
             )

@@ -79,10 +79,10 @@ def _changes(bare: _Patch, before: _Changed, after: _Changed) -> tuple[_Patch, .
     """The patch with every field that differs, of labels and annotations what is new or changed."""
     changes: dict[str, object] = {}
     for name in bare.__struct_fields__:
-        held, wanted = getattr(before, name), getattr(after, name)
+        current, wanted = getattr(before, name), getattr(after, name)
         if name in _MERGED:
-            changes[name] = {key: item for key, item in wanted.items() if held.get(key) != item}
-        elif wanted != held:
+            changes[name] = {key: item for key, item in wanted.items() if current.get(key) != item}
+        elif wanted != current:
             changes[name] = wanted
     patch = msgspec.structs.replace(bare, **changes)
     return () if patch == bare else (patch,)
@@ -104,27 +104,27 @@ def node_after(node: NodeObject, patches: Iterable[NodePatch]) -> NodeObject:
     return node
 
 
-def joined(patches: Iterable[_Patch]) -> tuple[_Patch, ...]:
+def join(patches: Iterable[_Patch]) -> tuple[_Patch, ...]:
     """One patch for each object, the later word on top."""
     by_name: dict[str, _Patch] = {}
     for patch in patches:
-        held = by_name.get(patch.name)
-        by_name[patch.name] = patch if held is None else _apply_patch(held, patch)
+        earlier = by_name.get(patch.name)
+        by_name[patch.name] = patch if earlier is None else _apply_patch(earlier, patch)
     return tuple(by_name.values())
 
 
 _Patched = TypeVar("_Patched", ClaimObject, NodeObject, ClaimPatch, NodePatch, PoolPatch)
 
 
-def _apply_patch(held: _Patched, patch: ClaimPatch | NodePatch | PoolPatch) -> _Patched:
+def _apply_patch(patched: _Patched, patch: ClaimPatch | NodePatch | PoolPatch) -> _Patched:
     """What is held with everything that the patch says; labels and annotations are added."""
-    said = {
+    changes = {
         name: value for name, value in msgspec.structs.asdict(patch).items() if value is not None
     }
     for name in _MERGED:
-        if name in said:
-            said[name] = {**getattr(held, name), **said[name]}
-    return msgspec.structs.replace(held, **said)
+        if name in changes:
+            changes[name] = {**getattr(patched, name), **changes[name]}
+    return msgspec.structs.replace(patched, **changes)
 
 
 class CreateInstance(msgspec.Struct, frozen=True, gc=False):
@@ -286,9 +286,9 @@ class Step(msgspec.Struct, frozen=True, gc=False):
         """Both steps as one."""
         return Step(
             conditions=self.conditions + more.conditions,
-            claims=joined(self.claims + more.claims),
-            nodes=joined(self.nodes + more.nodes),
-            pools=joined(self.pools + more.pools),
+            claims=join(self.claims + more.claims),
+            nodes=join(self.nodes + more.nodes),
+            pools=join(self.pools + more.pools),
             actions=self.actions + more.actions,
             events=self.events + more.events,
             milestones=self.milestones + more.milestones,

@@ -26,7 +26,7 @@ from dovetail.decide.lifecycle.conditions import (
 )
 from dovetail.decide.lifecycle.draining import (
     DISRUPTED,
-    holding,
+    blocking_attachments,
     is_waiting,
     leaving_next,
     patient_until,
@@ -109,11 +109,11 @@ def _deletion_step(claim: ClaimObject | None) -> Step:
 def _taint_step(node: NodeObject) -> Step:
     """Let no pod come and no load balancer send."""
     others = tuple(taint for taint in node.taints if taint.key != DISRUPTED.key)
-    held = DISRUPTED in node.taints and len(others) == len(node.taints) - 1
+    is_tainted = DISRUPTED in node.taints and len(others) == len(node.taints) - 1
     fenced = msgspec.structs.replace(
         node,
         labels={**node.labels, labels.EXCLUDE_FROM_LOAD_BALANCERS: "karpenter"},
-        taints=node.taints if held else (*others, DISRUPTED),
+        taints=node.taints if is_tainted else (*others, DISRUPTED),
     )
     return Step(nodes=node_patches(node, fenced))
 
@@ -122,7 +122,7 @@ def _drain_phase(view: TerminationView, now: datetime) -> tuple[Step, bool]:
     """Every pod that must leave has left, and that for a moment."""
     n_waiting = sum(is_waiting(pod, now) for pod in view.pods)
     if n_waiting:
-        return _draining(view, now, n_waiting), False
+        return _drain_step(view, now, n_waiting), False
     if view.claim is None:
         return STAY, True
     conditions = conditions_of_claim(view.claim, now)
@@ -137,7 +137,7 @@ def _drain_phase(view: TerminationView, now: datetime) -> tuple[Step, bool]:
     return Step(conditions=(hold(DRAINED),), milestones=(Milestone.NODE_DRAINED,)), True
 
 
-def _draining(view: TerminationView, now: datetime, n_waiting: int) -> Step:
+def _drain_step(view: TerminationView, now: datetime, n_waiting: int) -> Step:
     node, claim = view.node, view.claim
     deadline, reason = termination_deadline(claim), _reason(claim, now)
     until = patient_until(claim, deadline)
@@ -164,7 +164,7 @@ def _reason(claim: ClaimObject | None, now: datetime) -> str:
 
 def _detach_phase(view: TerminationView, now: datetime) -> tuple[Step, bool]:
     """No volume is attached any more, or there is no more time to wait for it."""
-    attachments = holding(view.attachments, view.pods, view.volumes_by_pod, now)
+    attachments = blocking_attachments(view.attachments, view.pods, view.volumes_by_pod, now)
     says = view.claim is not None
     if not attachments:
         return Step(conditions=(hold(VOLUMES_DETACHED),) if says else ()), True

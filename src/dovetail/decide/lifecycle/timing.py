@@ -32,6 +32,6 @@ DISRUPTION_BACKOFF: Final = Backoff(60.0, 3600.0)  # until a failed disruption i
 EVICTION_BACKOFF: Final = Backoff(0.1, 10.0)
 
 
-def shortened(message: str, longest: int = LONGEST_MESSAGE) -> str:
+def shorten(message: str, longest: int = LONGEST_MESSAGE) -> str:
     """The message, cut where it would run on for ever."""
     return message if len(message) <= longest else message[: longest - 3] + "..."

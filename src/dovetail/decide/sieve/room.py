@@ -101,9 +101,9 @@ def min_values(state: Sifting) -> Finding | None:
     ):
         return None
     for key, asked in state.shelf.min_values:
-        found = state.shelf.n_values(key, state.left)
-        if found < asked:
-            facts = {"found": str(found), "key": key, "asked": str(asked)}
+        n_values = state.shelf.n_values(key, state.left)
+        if n_values < asked:
+            facts = {"found": str(n_values), "key": key, "asked": str(asked)}
             tell = partial(say, Reason.MIN_VALUES, **facts)
             waiver = Waiver(reasons=frozenset({Reason.MIN_VALUES}))
             return Finding(Reason.MIN_VALUES, tell, state.left, waiver, key)
@@ -147,7 +147,7 @@ def reservations(state: Sifting) -> Finding | None:
     shelf = state.shelf
     for wish, mask in state.branches:
         unreserved = shelf.rows(wish) & ~shelf.table.reserved
-        if shelf.table.folded(unreserved) & mask & state.left:
+        if shelf.table.types_of(unreserved) & mask & state.left:
             return None
     waiver = Waiver(reasons=frozenset({Reason.RESERVATIONS}))
     return Finding(Reason.RESERVATIONS, partial(say, Reason.RESERVATIONS), state.left, waiver)

@@ -17,7 +17,7 @@ from dovetail.decide.sieve.shelf import TypeShelf
 from dovetail.decide.sieve.state import Finding, Sifting, Waiver
 from dovetail.decide.sieve.typesets import Bits
 from dovetail.decide.sieve.unavailable import unavailable_text
-from dovetail.decide.sieve.wishes import Said, Wish, spoken, without
+from dovetail.decide.sieve.wishes import Said, Wish, needs_text, without
 from dovetail.model.topology import LabelSelector
 from dovetail.model.verdict import Reason
 
@@ -45,7 +45,7 @@ def stock(state: Sifting) -> Finding | None:
 
 def taints(state: Sifting) -> Finding | None:
     """The pool's taints."""
-    repelling = state.shelf.repelling(state.ask.spec.tolerations)
+    repelling = state.shelf.repelling_taints(state.ask.spec.tolerations)
     if not repelling or state.is_waived(Reason.TAINT_NOT_TOLERATED):
         return None
     named = " and ".join(str(taint) for taint in repelling)
@@ -93,7 +93,7 @@ def _label_finding(state: Sifting, wishes: list[Wish], step: Reason) -> Finding:
 
     def tell() -> str:
         message = say(
-            reason, expression=spoken(requirements), offered=_offered_text(state.shelf, key)
+            reason, expression=needs_text(requirements), offered=_offered_text(state.shelf, key)
         )
         if len(wishes) > 1:
             message = f"{message[:-1]}, nor the other {len(wishes) - 1} alternatives."
@@ -105,17 +105,19 @@ def _label_finding(state: Sifting, wishes: list[Wish], step: Reason) -> Finding:
     return Finding(reason, tell, left, waiver, key, requirements)
 
 
-def _refuses_pools(key: str, said: Said) -> bool:
-    return key == labels.NODE_POOL and any(not item.complement and not item.values for item in said)
+def _refuses_pools(key: str, requirements: Said) -> bool:
+    return key == labels.NODE_POOL and any(
+        not item.complement and not item.values for item in requirements
+    )
 
 
 def _failing_label(state: Sifting, wish: Wish) -> tuple[Bits, str, Said]:
     """The label on which an alternative failed, hopeless ones last, and what was left before."""
     shelf, left = state.shelf, state.left
-    hopeless = {key: not shelf.admitting(key, said) & left for key, said in wish.items()}
+    hopeless = {key: not shelf.types_admitting(key, needs) & left for key, needs in wish.items()}
     *others, last = sorted(wish, key=lambda key: (hopeless[key], key))
     for key in others:
-        narrowed = left & shelf.admitting(key, wish[key])
+        narrowed = left & shelf.types_admitting(key, wish[key])
         if not narrowed:
             return left, key, wish[key]
         left = narrowed
@@ -140,7 +142,7 @@ def offerings(state: Sifting) -> Finding | None:
     ):
         return None
     wish = state.branches[0][0]
-    asked = [spoken(said) for key, said in wish.items() if key in shelf.table.offered_keys]
+    asked = [needs_text(needs) for key, needs in wish.items() if key in shelf.table.offered_keys]
     where = f" with {', '.join(asked)}" if asked else ""
 
     def tell() -> str:
@@ -181,7 +183,7 @@ def lonely(state: Sifting) -> Finding | None:
         return None
     for position in sorted(state.ask.lonely):
         term = state.ask.spec.affinity[position]
-        named = selected(term.selector)
+        named = selector_text(term.selector)
         tell = partial(_NOWHERE.format, key=term.topology_key, selector=named)
         waiver = Waiver(reasons=frozenset({Reason.POD_AFFINITY}))
         return Finding(Reason.POD_AFFINITY, tell, state.left, waiver, named)
@@ -199,10 +201,10 @@ def between_pods(state: Sifting) -> Finding | None:
         tell = partial(say, reason, max_skew=str(hard[0].max_skew), key=key)
     elif spec.affinity:
         reason, key = Reason.POD_AFFINITY, spec.affinity[0].topology_key
-        tell = partial(say, reason, key=key, selector=selected(spec.affinity[0].selector))
+        tell = partial(say, reason, key=key, selector=selector_text(spec.affinity[0].selector))
     elif spec.anti_affinity:
         reason, key = Reason.POD_ANTI_AFFINITY, spec.anti_affinity[0].topology_key
-        named = f"pods with {selected(spec.anti_affinity[0].selector)}"
+        named = f"pods with {selector_text(spec.anti_affinity[0].selector)}"
         tell = partial(say, reason, key=key, selector=named)
     else:
         reason, key = Reason.POD_ANTI_AFFINITY, ""
@@ -211,7 +213,7 @@ def between_pods(state: Sifting) -> Finding | None:
     return Finding(reason, tell, state.left, waiver, key)
 
 
-def selected(selector: LabelSelector) -> str:
+def selector_text(selector: LabelSelector) -> str:
     """A selector as people read it."""
     if selector.nothing:
         return "no labels at all"

@@ -48,7 +48,7 @@ class TypeShelf:
             for daemon, members in self.daemons
         )
 
-    def admitting(self, key: str, requirements: Said) -> Bits:
+    def types_admitting(self, key: str, requirements: Said) -> Bits:
         """The types whose nodes can have what is said of a label."""
         cached = self._admitting.get((key, requirements))
         if cached is None:
@@ -58,22 +58,22 @@ class TypeShelf:
     def admitting_all(self, wish: Wish, among: Bits) -> Bits:
         """Those of the types whose nodes can have every label of a wish."""
         for key, requirements in wish.items():
-            among &= self.admitting(key, requirements)
+            among &= self.types_admitting(key, requirements)
         return among
 
     def on_offer(self, wish: Wish) -> Bits:
         """The types with one offering that satisfies pool and wish on all labels together."""
-        return self.table.folded(self.rows(wish))
+        return self.table.types_of(self.rows(wish))
 
     def rows(self, wish: Wish) -> Bits:
         """The offerings that satisfy pool and wish."""
-        asked = tuple(said for key, said in wish.items() if key in self.table.offered_keys)
+        asked = tuple(needs for key, needs in wish.items() if key in self.table.offered_keys)
         cached = self._on_offer.get(asked)
         if cached is None:
             cached = self._on_offer[asked] = self._matching_rows(asked)
         return cached
 
-    def repelling(self, tolerations: tuple[Toleration, ...]) -> tuple[Taint, ...]:
+    def repelling_taints(self, tolerations: tuple[Toleration, ...]) -> tuple[Taint, ...]:
         """The taints of the pool that a pod with these tolerations does not put up with."""
         if tolerations not in self._repelling:
             self._repelling[tolerations] = tuple(
@@ -88,13 +88,13 @@ class TypeShelf:
         """Whether some node of this pool would carry the label."""
         return (
             key == labels.HOSTNAME
-            or any(map(bool, self._stated(key)))
+            or any(map(bool, self._stated_for(key)))
             or bool(self.admitted & ~self.table.index(key).absent)
         )
 
     def values(self, key: str) -> list[str]:
         """The values of a label that nodes of this pool are known to be able to have, sorted."""
-        stated = self._stated(key)
+        stated = self._stated_for(key)
         result = {
             value
             for value, members in self.table.index(key).by_value.items()
@@ -109,7 +109,7 @@ class TypeShelf:
         """How many values of a label the pool could choose from with these types."""
         cached = self._n_values.get((key, among))
         if cached is None:
-            stated = self._stated(key)
+            stated = self._stated_for(key)
             cached = self._n_values[key, among] = sum(
                 1
                 for value, members in self.table.index(key).by_value.items()
@@ -117,22 +117,22 @@ class TypeShelf:
             )
         return cached
 
-    def _stated(self, key: str) -> Said:
+    def _stated_for(self, key: str) -> Said:
         return self.stated.get(key, ())
 
     def _own_types(self) -> Bits:
         mask = self.table.everyone
         for key in self.stated:
-            mask &= self.admitting(key, ())
+            mask &= self.types_admitting(key, ())
         return mask
 
     def _admit(self, key: str, requirements: Said) -> Bits:
         if key in _UNKNOWN:
             return self.table.everyone if all(item.complement for item in requirements) else 0
         index = self.table.index(key)
-        stated = self._stated(key)
+        stated = self._stated_for(key)
         merged = (*requirements, *stated)
-        mask = index.having(merged)
+        mask = index.rows_with(merged)
         # A label that no type fixes comes from the pool. Labels that providers own do not: a type
         # without one launches nodes without it, whatever the pool asks for.
         is_pool_label = bool(stated) and (key in self._given or not labels.is_well_known(key))
@@ -145,15 +145,15 @@ class TypeShelf:
     def _matching_rows(self, asked: tuple[Said, ...]) -> Bits:
         mask = self.table.rows()
         for requirements in asked:
-            mask &= self._rows_having((*requirements, *self._stated(requirements[0].key)))
+            mask &= self._rows_having((*requirements, *self._stated_for(requirements[0].key)))
         for key in self.stated:
             if key in self.table.offered_keys:
-                mask &= self._rows_having(self._stated(key))
+                mask &= self._rows_having(self._stated_for(key))
         return mask
 
     def _rows_having(self, requirements: Said) -> Bits:
         index = self.table.row_index(requirements[0].key)
-        mask = index.having(requirements)
+        mask = index.rows_with(requirements)
         return mask | index.absent if all(item.tolerates_absence for item in requirements) else mask
 
     def _daemons(self, daemon_sets: tuple[DaemonSet, ...]) -> tuple[tuple[DaemonSet, Bits], ...]:
@@ -161,7 +161,7 @@ class TypeShelf:
         name the first that is in the way.
         """
         daemons = []
-        for daemon in sorted(daemon_sets, key=lambda one: (one.namespace, one.name)):
+        for daemon in sorted(daemon_sets, key=lambda daemon: (daemon.namespace, daemon.name)):
             if not tolerates(self.pool.taints, daemon.spec.tolerations):
                 continue
             members = 0

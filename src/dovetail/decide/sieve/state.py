@@ -36,9 +36,7 @@ class Waiver(msgspec.Struct, frozen=True):
 
     def __or__(self, other: Waiver) -> Waiver:
         return Waiver(
-            self.reasons | other.reasons,
-            self.keys | other.keys,
-            self.resources | other.resources,
+            self.reasons | other.reasons, self.keys | other.keys, self.resources | other.resources
         )
 
     def __bool__(self) -> bool:

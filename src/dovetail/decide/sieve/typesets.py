@@ -71,14 +71,14 @@ class LabelIndex(msgspec.Struct, frozen=True):
     open_ended: tuple[tuple[Bits, Requirement], ...]
     absent: Bits
 
-    def having(self, requirements: Said) -> Bits:
+    def rows_with(self, requirements: Said) -> Bits:
         """Who has the label with a value that everything said allows."""
         mask = 0
         for value, members in self.by_value.items():
             if all(requirement.has(value) for requirement in requirements):
                 mask |= members
-        for member, held in self.open_ended:
-            if reduce(and_, requirements, held):
+        for member, requirement in self.open_ended:
+            if reduce(and_, requirements, requirement):
                 mask |= member
         return mask
 
@@ -145,11 +145,11 @@ class TypeTable:
         """The offerings by their values of a label."""
         if key not in self._row_indices:
             self._row_indices[key] = index_labels(
-                [_held_by_offering(self.types[at], row, key) for at, row in self._rows]
+                [_needs_of_offering(self.types[at], row, key) for at, row in self._rows]
             )
         return self._row_indices[key]
 
-    def folded(self, rows: Bits) -> Bits:
+    def types_of(self, rows: Bits) -> Bits:
         """The types that these offerings belong to."""
         if rows not in self._folded:
             self._folded[rows] = _mask(bool(rows & span) for span in self._spans)
@@ -223,7 +223,7 @@ def _requirements_on(kind: InstanceType, key: str) -> tuple[Requirement, ...]:
     return tuple(dict.fromkeys(requirement for requirement in offered if requirement is not None))
 
 
-def _held_by_offering(kind: InstanceType, offering: Offering, key: str) -> tuple[Requirement, ...]:
+def _needs_of_offering(kind: InstanceType, offering: Offering, key: str) -> tuple[Requirement, ...]:
     requirement = offering.requirements.get(key)
     if requirement is None:
         requirement = kind.requirements.get(key)

@@ -16,13 +16,16 @@ def unavailable_text(shelf: TypeShelf, among: Bits, wish: Wish) -> str:
     admit; nothing if none of these is unavailable.
     """
     wanted = Requirements(
-        [*shelf.pool.requirements, *(one for said in wish.values() for one in said)]
+        [
+            *shelf.pool.requirements,
+            *(requirement for requirements in wish.values() for requirement in requirements),
+        ]
     )
     zones: dict[str, set[str]] = {}
     names: list[str] = []
     for at in bits(among):
         kind = shelf.table.types[at]
-        missing = [one for one in kind.offerings if _is_missing(one, wanted)]
+        missing = [offering for offering in kind.offerings if _is_missing(offering, wanted)]
         for offering in missing:
             zones.setdefault(offering.capacity_type, set()).add(offering.zone)
         names += [kind.name] if missing else []

@@ -42,10 +42,10 @@ def pod_wishes(spec: PodSpec) -> tuple[Wish, ...]:
 
 def by_key(requirements: Iterable[Requirement]) -> Wish:
     """Everything that is said, by key, each thing once."""
-    said: dict[str, dict[Requirement, None]] = {}
+    by_key: dict[str, dict[Requirement, None]] = {}
     for requirement in requirements:
-        said.setdefault(requirement.key, {})[requirement] = None
-    return {key: tuple(said[key]) for key in sorted(said)}
+        by_key.setdefault(requirement.key, {})[requirement] = None
+    return {key: tuple(by_key[key]) for key in sorted(by_key)}
 
 
 def with_volumes(wishes: tuple[Wish, ...], volumes: PodVolumes) -> tuple[Wish, ...]:
@@ -70,10 +70,10 @@ def satisfiable(requirements: Said) -> bool:
 
 def without(wish: Wish, keys: frozenset[str]) -> Wish:
     """The wish with nothing said of these keys."""
-    return {key: said for key, said in wish.items() if key not in keys} if keys else wish
+    return {key: needs for key, needs in wish.items() if key not in keys} if keys else wish
 
 
-def spoken(requirements: Said) -> str:
+def needs_text(requirements: Said) -> str:
     """What is said of one key, for people."""
     return " and ".join(str(requirement) for requirement in requirements)
 

@@ -143,8 +143,8 @@ def _seconds(header: str) -> int:
 
 def page_of(body: bytes) -> Page:
     """A page of a list. Raises UnavailableError if it is none."""
-    found = _read(_lists.decode, body, "a list")
-    return Page(found.items or (), found.metadata.resource_version, found.metadata.token or "")
+    page = _read(_lists.decode, body, "a list")
+    return Page(page.items or (), page.metadata.resource_version, page.metadata.token or "")
 
 
 def object_of(body: bytes) -> msgspec.Raw:
@@ -175,13 +175,15 @@ def change_of(line: bytes) -> WatchEvent:
     return WatchEvent(kind, event.object, version)
 
 
-def _read(decode: Callable[[bytes | msgspec.Raw], T], body: bytes | msgspec.Raw, what: str) -> T:
+def _read(
+    decode: Callable[[bytes | msgspec.Raw], T], body: bytes | msgspec.Raw, expected: str
+) -> T:
     try:
         return decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _garbled_error(what, body, str(error)) from None
+        raise _garbled_error(expected, body, str(error)) from None
 
 
-def _garbled_error(what: str, body: bytes | msgspec.Raw, why: str) -> UnavailableError:
+def _garbled_error(expected: str, body: bytes | msgspec.Raw, why: str) -> UnavailableError:
     start = bytes(body)[:_LONGEST_QUOTE].decode(errors="replace")
-    return UnavailableError(200, "", f"expected {what}, but {why}; it begins {start!r}")
+    return UnavailableError(200, "", f"expected {expected}, but {why}; it begins {start!r}")

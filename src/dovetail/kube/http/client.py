@@ -96,12 +96,9 @@ class HttpKube:
         """Delete an object, or mark it as going while finalizers hold it. Raises NotFoundError."""
         options = {"apiVersion": "v1", "kind": "DeleteOptions", **_options(how)}
         request = Request(
-            "DELETE",
-            single(ref),
-            retry.repeat_of_deletion(how),
-            msgspec.json.encode(options),
+            "DELETE", single(ref), retry.repeat_of_deletion(how), msgspec.json.encode(options)
         )
-        await self._transport.answer(request, _nothing)
+        await self._transport.answer(request, _ignore)
 
     async def evict(self, ref: Ref, how: Deletion) -> None:
         """Evict a pod. Raises TooManyRequestsError while a disruption budget forbids it."""
@@ -117,7 +114,7 @@ class HttpKube:
             retry.repeat_of_eviction(how),
             msgspec.json.encode(eviction),
         )
-        await self._transport.answer(request, _nothing)
+        await self._transport.answer(request, _ignore)
 
 
 def _is_urgent(kind: api.Kind) -> bool:
@@ -125,7 +122,7 @@ def _is_urgent(kind: api.Kind) -> bool:
     return kind.group == _LEASES
 
 
-def _nothing(_: bytes) -> None:
+def _ignore(_: bytes) -> None:
     """What is read of an answer that only says that it is done."""
 
 

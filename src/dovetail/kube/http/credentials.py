@@ -35,7 +35,7 @@ class Credentials(Protocol):
         """Who we are now. Raises UnauthorizedError or InputError."""
         ...
 
-    async def renewed(self, refused: Identity) -> Identity:
+    async def renew(self, refused: Identity) -> Identity:
         """Who we are now that the server has refused this; equal to it if nothing is new."""
         ...
 
@@ -104,7 +104,7 @@ class StoredCredentials:
             self._read_again()
         return self._identity
 
-    async def renewed(self, refused: Identity) -> Identity:
+    async def renew(self, refused: Identity) -> Identity:
         """Who we are now that the server has refused this."""
         if refused == self._identity:
             self._read_again()

@@ -42,42 +42,42 @@ _MODES: Final = ("", "Never", "IfAvailable")
 def load(environment: Mapping[str, str], *, path: str = "", context: str = "") -> Access:
     """How to reach the cluster. Raises InputError."""
     if path:
-        return _chosen(kubeconfig_files.read((path,)), context, environment)
+        return _choose(kubeconfig_files.read((path,)), context, environment)
     listed = tuple(part for part in environment.get(_KUBECONFIG, "").split(os.pathsep) if part)
     if listed:
         kubeconfig = kubeconfig_files.read(listed, may_lack=True)
         if kubeconfig is None:
             msg = f"{_KUBECONFIG}: expected a kubeconfig at {' or '.join(listed)}: none is there"
             raise InputError(msg)
-        return _chosen(kubeconfig, context, environment)
+        return _choose(kubeconfig, context, environment)
     if in_cluster.is_in_cluster(environment):
         found_inside = in_cluster.access(environment)
         proxy = from_environment(found_inside.server, environment)
         return msgspec.structs.replace(found_inside, proxy=proxy)
     home = str(Path(environment.get("HOME", "~")).expanduser() / ".kube" / "config")
-    return _chosen(kubeconfig_files.read((home,), may_lack=True), context, environment)
+    return _choose(kubeconfig_files.read((home,), may_lack=True), context, environment)
 
 
-def _chosen(found: Kubeconfig | None, asked: str, environment: Mapping[str, str]) -> Access:
-    if found is None:
+def _choose(kubeconfig: Kubeconfig | None, asked: str, environment: Mapping[str, str]) -> Access:
+    if kubeconfig is None:
         msg = f"no cluster is named; expected --kubeconfig, {_KUBECONFIG} or ~/.kube/config"
         raise InputError(msg)
-    files = ", ".join(found.files)
-    name = asked or found.current_context
+    files = ", ".join(kubeconfig.files)
+    name = asked or kubeconfig.current_context
     if not name:
         msg = f"{files}: current-context: expected the name of a context"
         raise InputError(msg)
-    context = _entry_named(
-        found.contexts, name, f"{files}: {'context' if asked else 'current-context'}"
+    context = _find_entry(
+        kubeconfig.contexts, name, f"{files}: {'context' if asked else 'current-context'}"
     )
-    cluster = _entry_named(found.clusters, context.value.cluster, context.at("cluster"))
+    cluster = _find_entry(kubeconfig.clusters, context.value.cluster, context.at("cluster"))
     user = KubeconfigEntry(User(), context.file, context.field)
     if context.value.user:
-        user = _entry_named(found.users, context.value.user, context.at("user"))
+        user = _find_entry(kubeconfig.users, context.value.user, context.at("user"))
     return _access(context, cluster, user, environment)
 
 
-def _entry_named(
+def _find_entry(
     entries: Mapping[str, KubeconfigEntry[T]], name: str, field: str
 ) -> KubeconfigEntry[T]:
     entry = entries.get(name)
@@ -98,7 +98,7 @@ def _access(
     if not is_address(server):
         msg = f"{cluster.at('server')}: expected a URL such as https://host:6443, not {server!r}"
         raise InputError(msg)
-    proxy = checked(cluster.value.proxy_url, cluster.at("proxy-url"))
+    proxy = check_proxy(cluster.value.proxy_url, cluster.at("proxy-url"))
     trust = _trust(cluster)
     return Access(
         server=server.rstrip("/"),
@@ -145,7 +145,7 @@ def _identity(
     user: KubeconfigEntry[User], cluster: KubeconfigEntry[KubeconfigCluster], trust: Trust
 ) -> StoredIdentity | Plugin:
     value = user.value
-    _refuse_what_is_gone(user)
+    _refuse_removed(user)
     if value.exec is not None and not value.token and not value.token_file:
         return _plugin(user, value.exec, _cluster_info(cluster, trust))
     stored = StoredIdentity(
@@ -168,7 +168,7 @@ def _token(user: KubeconfigEntry[User]) -> Material:
     return Material(data=user.value.token.encode(), field=user.at("token"))
 
 
-def _refuse_what_is_gone(user: KubeconfigEntry[User]) -> None:
+def _refuse_removed(user: KubeconfigEntry[User]) -> None:
     if user.value.username or user.value.password:
         msg = f"{user.at('username')}: expected a token, a certificate or exec: Kubernetes no \
 longer knows passwords"
@@ -178,26 +178,26 @@ longer knows passwords"
         raise InputError(msg)
 
 
-def _plugin(user: KubeconfigEntry[User], found: kubeconfig_files.Exec, cluster: Body) -> Plugin:
-    if not found.command:
+def _plugin(user: KubeconfigEntry[User], plugin: kubeconfig_files.Exec, cluster: Body) -> Plugin:
+    if not plugin.command:
         msg = f"{user.at('exec.command')}: expected a program"
         raise InputError(msg)
-    if found.api_version not in VERSIONS:
+    if plugin.api_version not in VERSIONS:
         expected = " or ".join(VERSIONS)
-        msg = f"{user.at('exec.apiVersion')}: expected {expected}, not {found.api_version!r}"
+        msg = f"{user.at('exec.apiVersion')}: expected {expected}, not {plugin.api_version!r}"
         raise InputError(msg)
-    if found.interactive_mode not in _MODES:
+    if plugin.interactive_mode not in _MODES:
         msg = f"{user.at('exec.interactiveMode')}: expected Never or IfAvailable, since nobody is \
-there to answer, not {found.interactive_mode!r}"
+there to answer, not {plugin.interactive_mode!r}"
         raise InputError(msg)
-    has_folder = "/" in found.command
+    has_folder = "/" in plugin.command
     return Plugin(
-        command=user.path(found.command) if has_folder else found.command,
-        arguments=found.args,
-        environment={variable.name: variable.value for variable in found.env},
-        api_version=found.api_version,
-        cluster=cluster if found.provide_cluster_info else {},
-        install_hint=found.install_hint.strip(),
+        command=user.path(plugin.command) if has_folder else plugin.command,
+        arguments=plugin.args,
+        environment={variable.name: variable.value for variable in plugin.env},
+        api_version=plugin.api_version,
+        cluster=cluster if plugin.provide_cluster_info else {},
+        install_hint=plugin.install_hint.strip(),
         origin=user.at("exec"),
     )
 
@@ -220,11 +220,11 @@ def _cluster_info(cluster: KubeconfigEntry[KubeconfigCluster], trust: Trust) -> 
             None,
         ),
     }
-    return {key: held for key, held in told.items() if held}
+    return {key: value for key, value in told.items() if value}
 
 
 def _impersonation(user: KubeconfigEntry[User]) -> tuple[tuple[str, str], ...]:
-    headers = tuple(_acting(user.value))
+    headers = tuple(_user_headers(user.value))
     if headers and not user.value.act_as:
         msg = f"{user.at('as')}: expected a user to act as, since other parts of one are given"
         raise InputError(msg)
@@ -234,20 +234,20 @@ def _impersonation(user: KubeconfigEntry[User]) -> tuple[tuple[str, str], ...]:
     return headers
 
 
-def _acting(value: User) -> Iterator[tuple[str, str]]:
+def _user_headers(value: User) -> Iterator[tuple[str, str]]:
     yield from (
         *((("Impersonate-User", value.act_as),) if value.act_as else ()),
         *((("Impersonate-Uid", value.as_uid),) if value.as_uid else ()),
         *(("Impersonate-Group", group) for group in value.as_groups),
         *(
             (f"Impersonate-Extra-{quote(key, safe='')}", item)
-            for key, held in value.as_user_extra.items()
-            for item in held
+            for key, values in value.as_user_extra.items()
+            for item in values
         ),
     )
 
 
-def checked(proxy: str, field: str) -> str:
+def check_proxy(proxy: str, field: str) -> str:
     """The proxy, if it is of a kind that can be used. Raises InputError."""
     if proxy and not is_address(proxy):
         msg = f"{field}: expected an http or https proxy, not {proxy!r}"
@@ -271,7 +271,7 @@ def from_environment(server: str, environment: Mapping[str, str]) -> str:
     proxy = _variable(environment, name)
     if not proxy or _is_direct(parts.hostname or "", _variable(environment, "no_proxy")):
         return ""
-    return checked(proxy if "://" in proxy else f"http://{proxy}", name.upper())
+    return check_proxy(proxy if "://" in proxy else f"http://{proxy}", name.upper())
 
 
 def _variable(environment: Mapping[str, str], name: str) -> str:

@@ -138,30 +138,30 @@ def read(paths: Sequence[str], *, may_lack: bool = False) -> Kubeconfig | None:
 
     None if there is not one of them.
     """
-    found = {path: _file(path) for path in paths if not may_lack or Path(path).exists()}
-    if not found:
+    files = {path: _file(path) for path in paths if not may_lack or Path(path).exists()}
+    if not files:
         return None
     return Kubeconfig(
-        files=tuple(found),
+        files=tuple(files),
         clusters=_entries(
-            found, "cluster", lambda file: ((c.name, c.cluster) for c in file.clusters)
+            files, "cluster", lambda file: ((c.name, c.cluster) for c in file.clusters)
         ),
-        users=_entries(found, "user", lambda file: ((u.name, u.user) for u in file.users)),
+        users=_entries(files, "user", lambda file: ((u.name, u.user) for u in file.users)),
         contexts=_entries(
-            found, "context", lambda file: ((c.name, c.context) for c in file.contexts)
+            files, "context", lambda file: ((c.name, c.context) for c in file.contexts)
         ),
         current_context=next(
-            (file.current_context for file in found.values() if file.current_context), ""
+            (file.current_context for file in files.values() if file.current_context), ""
         ),
     )
 
 
 def _entries(
-    found: dict[str, _File], kind: str, named: Callable[[_File], Iterable[tuple[str, T]]]
+    files: dict[str, _File], kind: str, named: Callable[[_File], Iterable[tuple[str, T]]]
 ) -> dict[str, KubeconfigEntry[T]]:
     """Clusters, users or contexts by name; whatever is named twice is as its first file has it."""
     result: dict[str, KubeconfigEntry[T]] = {}
-    for path, file in found.items():
+    for path, file in files.items():
         for at, (name, value) in enumerate(named(file)):
             result.setdefault(name, KubeconfigEntry(value, path, f"{kind}s[{at}].{kind}"))
     return result

@@ -75,7 +75,7 @@ class PluginCredentials:
         async with self._running:
             return self._fresh() or await self._ask()
 
-    async def renewed(self, refused: Identity) -> Identity:
+    async def renew(self, refused: Identity) -> Identity:
         """Who we are now that the server has refused this."""
         async with self._running:
             identity = self._fresh()
@@ -149,8 +149,8 @@ class PluginCredentials:
             msg = f"what it printed is wrong: {error}"
             raise self._failure(msg) from None
 
-    def _failure(self, what: str) -> UnauthorizedError:
-        msg = f"{self._plugin.origin}: running {self._plugin.command}: {what}"
+    def _failure(self, problem: str) -> UnauthorizedError:
+        msg = f"{self._plugin.origin}: running {self._plugin.command}: {problem}"
         return UnauthorizedError(401, "Unauthorized", msg)
 
 

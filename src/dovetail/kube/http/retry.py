@@ -11,12 +11,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail.kube.errors import (
-    DISRUPTION_BUDGET,
-    ApiError,
-    TooManyRequestsError,
-    UnavailableError,
-)
+from dovetail.kube.errors import DISRUPTION_BUDGET, ApiError, TooManyRequestsError, UnavailableError
 from dovetail.kube.seam import Deletion, Patch, PatchType
 from dovetail.model.backoff import Backoff, Chance
 

@@ -178,14 +178,14 @@ class Transport:
         """The answer of a server that knows us: who is refused asks for new credentials, once."""
         identity = await self._credentials.current()
         try:
-            return await self._sent_as(identity, request, patience)
+            return await self._send_as(identity, request, patience)
         except UnauthorizedError:
-            renewed = await self._credentials.renewed(identity)
+            renewed = await self._credentials.renew(identity)
             if renewed == identity:
                 raise
-        return await self._sent_as(renewed, request, patience)
+        return await self._send_as(renewed, request, patience)
 
-    async def _sent_as(
+    async def _send_as(
         self, identity: Identity, request: Request, patience: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
         if self._session is None:

@@ -88,8 +88,8 @@ def convert_files(
             texts.append(_read(source, stdin))
         except InputError as error:
             errors.append(str(error))
-    providers = [one.older for one in extensions if one.older is not None]
-    objects = [one.tree for text in texts for one in text.objects]
+    providers = [extension.older for extension in extensions if extension.older is not None]
+    objects = [item.tree for text in texts for item in text.objects]
     outcomes = iter(Engine(providers, options).convert(objects))
     return _Report(extensions, errors).files(
         [(t, [next(outcomes) for _ in t.objects]) for t in texts]
@@ -101,7 +101,7 @@ def _read(source: sources.Source | InputError, stdin: BinaryIO) -> _Text:
         raise source
     content = sources.content(source, stdin)
     documents, is_json = _documents(content)
-    objects = [one for number, tree in documents.items() for one in _objects(number, tree)]
+    objects = [item for number, tree in documents.items() for item in _objects(number, tree)]
     return _Text(source, content.data.decode(), is_json, documents, tuple(objects))
 
 
@@ -151,7 +151,7 @@ class _Report:
 
     def __init__(self, extensions: Sequence[api.Extension], errors: list[str]) -> None:
         self._extensions = extensions
-        self._kinds = api.extended(extensions)
+        self._kinds = api.all_kinds(extensions)
         self._errors = errors
         self._warnings: list[str] = []
 
@@ -163,11 +163,11 @@ class _Report:
         changes = []
         for given, outcome in zip(text.objects, outcomes, strict=True):
             origin = ManifestOrigin(text.source.name, given.document, given.item)
-            self._tell(f"{origin}: {_titled(given.tree)}", outcome)
+            self._tell(f"{origin}: {_title(given.tree)}", outcome)
             if outcome.is_changed:
-                after = tuple(_described(one.tree) for one in (outcome.object, *outcome.added))
-                changes.append(ConvertedManifest(origin, _described(given.tree), after))
-        result = _rewritten(text, outcomes) if changes else text.text
+                after = tuple(_description(part.tree) for part in (outcome.object, *outcome.added))
+                changes.append(ConvertedManifest(origin, _description(given.tree), after))
+        result = _rewrite(text, outcomes) if changes else text.text
         if changes and not text.is_json:
             lost = Counter(YamlLayout(text.text).comments()) - Counter(
                 YamlLayout(result).comments()
@@ -185,10 +185,10 @@ class _Report:
                 f"{title}: {field}{notice.message}"
             )
         if outcome.is_changed:
-            for one in (outcome.object, *outcome.added):
-                for problem in self._problems(one.tree):
+            for new in (outcome.object, *outcome.added):
+                for problem in self._problems(new.tree):
                     self._warnings.append(
-                        f"{title}: the converted {_titled(one.tree)} breaks a rule of v1: {problem}"
+                        f"{title}: the converted {_title(new.tree)} breaks a rule of v1: {problem}"
                     )
 
     def _problems(self, tree: Fields) -> Sequence[api.FieldProblem]:
@@ -201,27 +201,27 @@ class _Report:
             return (error.problem,)
 
 
-def _titled(tree: Fields) -> str:
+def _title(tree: Fields) -> str:
     name = as_fields(tree.get("metadata")).get("name") or "without a name"
     return f"{tree.get('kind') or 'object'} {name}"
 
 
-def _described(tree: Fields) -> str:
-    return f"{_titled(tree)} ({tree.get('apiVersion')})"
+def _description(tree: Fields) -> str:
+    return f"{_title(tree)} ({tree.get('apiVersion')})"
 
 
-def _rewritten(text: _Text, outcomes: Sequence[Outcome]) -> str:
+def _rewrite(text: _Text, outcomes: Sequence[Outcome]) -> str:
     by_document: dict[int, list[tuple[_Object, Outcome]]] = {}
     for given, outcome in zip(text.objects, outcomes, strict=True):
         by_document.setdefault(given.document, []).append((given, outcome))
     changed = {
-        number: _wanted(text.documents[number], objects)
+        number: _new_content(text.documents[number], objects)
         for number, objects in by_document.items()
         if any(outcome.is_changed for _, outcome in objects)
     }
     want: list[api.Tree] = []
     for number, tree in text.documents.items():
-        want += [one.tree for one in changed[number]] if number in changed else [tree]
+        want += [part.tree for part in changed[number]] if number in changed else [tree]
     if text.is_json:
         return "".join(_json_text(tree) for tree in want)
     layout = YamlLayout(text.text)
@@ -233,12 +233,14 @@ def _rewritten(text: _Text, outcomes: Sequence[Outcome]) -> str:
     raise InputError(msg)
 
 
-def _wanted(tree: api.Tree, objects: Sequence[tuple[_Object, Outcome]]) -> list[ConvertedObject]:
+def _new_content(
+    tree: api.Tree, objects: Sequence[tuple[_Object, Outcome]]
+) -> list[ConvertedObject]:
     """What a document becomes: itself, then what is new; a list stays one document."""
     if objects[0][0].item < 0:
         [(_, outcome)] = objects
         return [outcome.object, *outcome.added]
-    given = {one.item: outcome for one, outcome in objects}
+    given = {item.item: outcome for item, outcome in objects}
     items: list[api.Tree] = []
     moves: dict[Path, Path] = {}
     old = as_fields(tree).get(_ITEMS)
@@ -247,16 +249,16 @@ def _wanted(tree: api.Tree, objects: Sequence[tuple[_Object, Outcome]]) -> list[
             moves[_ITEMS, len(items)] = (_ITEMS, index)
             items.append(item)
             continue
-        for one in (given[index].object, *given[index].added):
+        for part in (given[index].object, *given[index].added):
             at = (_ITEMS, len(items))
             moves[at] = (_ITEMS, index)
-            moves |= {(*at, *path): _moved(index, origin) for path, origin in one.moves.items()}
-            items.append(one.tree)
+            moves |= {(*at, *path): _new_path(index, origin) for path, origin in part.moves.items()}
+            items.append(part.tree)
     whole = as_fields(tree) | {"apiVersion": "v1", "kind": "List", _ITEMS: items}
     return [ConvertedObject(whole, moves)]
 
 
-def _moved(index: int, origin: Path) -> Path:
+def _new_path(index: int, origin: Path) -> Path:
     return origin if origin == NOWHERE else (_ITEMS, index, *origin)
 
 
@@ -272,10 +274,10 @@ def _with_documents(
         document = layout.documents[number - 1]
         root, source = document.root, text.documents[number]
         rendered = [
-            Rendering(layout, root, source, one.moves).lines(one.tree)
+            Rendering(layout, root, source, part.moves).lines(part.tree)
             if keeps_comments
-            else plain_lines(one.tree)
-            for one in changed[number]
+            else plain_lines(part.tree)
+            for part in changed[number]
         ]
         end = document.end_line
         if end == len(lines) and not lines[-1]:

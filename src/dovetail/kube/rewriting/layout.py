@@ -90,7 +90,7 @@ class YamlLayout:
         self.lines = _BREAK.split(text)
         self.documents: list[Document] = []
         self._covered: dict[int, int] = {}  # up to which column of a line no comment can begin
-        self._events = self._parsed(text)
+        self._events = self._parse(text)
         self._read()
 
     def comment(self, line: int) -> str:
@@ -107,7 +107,7 @@ class YamlLayout:
         """All comments."""
         return [text for text in map(self.comment, range(len(self.lines))) if text]
 
-    def _parsed(self, text: str) -> Iterator[Event]:
+    def _parse(self, text: str) -> Iterator[Event]:
         loader = yaml.CSafeLoader(text)
         yield from iter(loader.get_event, None)
 
@@ -162,11 +162,11 @@ class YamlLayout:
             if isinstance(event, SequenceEndEvent):
                 return event
             value = self._block(event)
-            dash = value.start if block.is_flow else self._dash(block, value, before)
+            dash = value.start if block.is_flow else self._dash_at(block, value, before)
             before = value.end.line
             block.entries[len(block.entries)] = Entry(dash, dash, value)
 
-    def _dash(self, block: Block, value: Block, after: int) -> TextPosition:
+    def _dash_at(self, block: Block, value: Block, after: int) -> TextPosition:
         """Where the dash of an item stands."""
         column = block.start.column
         for line in range(value.start.line, after - 1, -1):

@@ -28,11 +28,7 @@ class Rendering:
     """
 
     def __init__(
-        self,
-        layout: YamlLayout,
-        root: Block | None,
-        source: api.Tree,
-        moves: Mapping[Path, Path],
+        self, layout: YamlLayout, root: Block | None, source: api.Tree, moves: Mapping[Path, Path]
     ) -> None:
         self._layout = layout
         self._root = root
@@ -62,16 +58,16 @@ class Rendering:
         origin = self._origin(path, outer)
         entry = self._find(origin)
         if entry is None or origin is None:
-            return self._written(label, value, path, origin)
+            return self._write(label, value, path, origin)
         is_in_flow = self._holder(origin).is_flow
         head = [] if is_in_flow else self._head(entry)
         if not entry.value.is_shared and self._is_same(value, origin):
             is_renamed = label != "-" and path[-1] != origin[-1]
-            copied = self._copied(label, entry, is_in_flow=is_in_flow, is_renamed=is_renamed)
+            copied = self._copy(label, entry, is_in_flow=is_in_flow, is_renamed=is_renamed)
             if copied:
                 return [*head, *copied]
-        behind = "" if is_in_flow else self._behind(entry)
-        return [*head, *self._written(label + behind, value, path, origin)]
+        behind = "" if is_in_flow else self._comment_of(entry)
+        return [*head, *self._write(label + behind, value, path, origin)]
 
     def _origin(self, path: Path, outer: Path | None) -> Path | None:
         """Where a field comes from, None if it is new."""
@@ -80,12 +76,12 @@ class Rendering:
             return None if origin == NOWHERE else origin
         return (*outer, path[-1]) if outer is not None else None
 
-    def _written(self, label: str, value: api.Tree, path: Path, origin: Path | None) -> list[str]:
+    def _write(self, label: str, value: api.Tree, path: Path, origin: Path | None) -> list[str]:
         name, _, note = label.partition(" ")
         behind = f" {note}" if note else ""
         if isinstance(value, str) and (block := block_lines(value)) is not None:
             header, body = block
-            return [f"{name} {header}{behind}", *_indented(body)]
+            return [f"{name} {header}{behind}", *_indent_lines(body)]
         if isinstance(value, dict) and value:
             inner = self._mapping(value, path, origin)
         elif isinstance(value, list) and value:
@@ -93,7 +89,7 @@ class Rendering:
         else:
             empty = "{}" if isinstance(value, dict) else "[]" if isinstance(value, list) else ""
             return [f"{name} {empty or scalar_text(value)}{behind}"]
-        return _as_item(inner) if label == "-" else [label, *_indented(inner)]
+        return _as_item(inner) if label == "-" else [label, *_indent_lines(inner)]
 
     def _find(self, origin: Path | None) -> Entry | None:
         if not origin or self._root is None:
@@ -113,7 +109,7 @@ class Rendering:
     def _is_same(self, value: api.Tree, origin: Path) -> bool:
         return api.encode(value_at(self._source, origin)) == api.encode(value)
 
-    def _copied(self, label: str, entry: Entry, *, is_in_flow: bool, is_renamed: bool) -> list[str]:
+    def _copy(self, label: str, entry: Entry, *, is_in_flow: bool, is_renamed: bool) -> list[str]:
         """The lines of an entry with this label; nothing where they cannot be copied."""
         lines, start, value = self._layout.lines, entry.start, entry.value
         if is_in_flow:
@@ -127,7 +123,7 @@ class Rendering:
         rest = lines[start.line + 1 : value.end.line + 1]
         return [
             first,
-            *_dedented([*rest, *self._below(value.end.line, start.column + 1)], start.column),
+            *_dedent([*rest, *self._below(value.end.line, start.column + 1)], start.column),
         ]
 
     def _head(self, entry: Entry) -> list[str]:
@@ -169,7 +165,7 @@ class Rendering:
             self._layout.comment(line)
         )
 
-    def _behind(self, entry: Entry) -> str:
+    def _comment_of(self, entry: Entry) -> str:
         """The comment behind a key, or behind a value in one line, with a blank before it."""
         line, value = entry.start.line, entry.value
         if value.start.line == line and value.entries and not value.is_flow:
@@ -186,17 +182,17 @@ def _as_item(lines: list[str]) -> list[str]:
     """The lines of a value behind a dash, comments above it."""
     n_head = next(at for at, line in enumerate(lines) if line and not line.startswith("#"))
     first, *rest = lines[n_head:]
-    return [*lines[:n_head], f"- {first}", *_indented(rest)]
+    return [*lines[:n_head], f"- {first}", *_indent_lines(rest)]
 
 
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def _indented(lines: list[str]) -> list[str]:
+def _indent_lines(lines: list[str]) -> list[str]:
     return [" " * _INDENT + line if line else "" for line in lines]
 
 
-def _dedented(lines: list[str], column: int) -> list[str]:
+def _dedent(lines: list[str], column: int) -> list[str]:
     """The lines, so many columns to the left as there are blanks."""
     return [line[min(column, _indent(line)) :] for line in lines]

@@ -22,7 +22,7 @@ def scalar_text(value: api.Tree) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return value if is_plain(value) else quoted(value)
+        return value if is_plain(value) else quote(value)
     return repr(value)
 
 
@@ -33,12 +33,12 @@ def is_plain(text: str) -> bool:
     return is_safe and plain_value(text) == text and text.lower() not in _AMBIGUOUS
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """The text in double quotes."""
-    return f'"{"".join(_escaped(character) for character in text)}"'
+    return f'"{"".join(_escape(character) for character in text)}"'
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
     if character.isprintable():

@@ -52,18 +52,18 @@ def _origins(
     """Where each line stood before, and how those are written that are not the same object."""
     place_by_id = {id(line): place for place, line in enumerate(before)}
     origins = [place_by_id.get(id(line), _NOWHERE) for line in after]
-    found = set(origins)
+    origin_set = set(origins)
     written = {
         place: write(after[place]) for place, origin in enumerate(origins) if origin == _NOWHERE
     }
     if written:
-        equal = {write(line): place for place, line in enumerate(before) if place not in found}
+        equal = {write(line): place for place, line in enumerate(before) if place not in origin_set}
         for place, line in written.items():
             origins[place] = equal.pop(line, _NOWHERE)
     return origins, written
 
 
-def edited(
+def apply_edit(
     before: Sequence[LineT], made: Edit, read: Callable[[msgspec.Raw], LineT]
 ) -> tuple[LineT, ...]:
     """The list after an edit. Raises ValueError for the edit of some other list."""

@@ -65,14 +65,14 @@ class JournalReader:
         try:
             if path.is_file():
                 return (Segment(path, _FIRST_NUMBER, path.stat().st_size),)
-            found = segments(path)
+            listed = segments(path)
         except OSError as error:
             msg = f"{path}: reading the journal: {error.strerror or error}"
             raise InputError(msg) from error
-        if not found:
+        if not listed:
             msg = f"{path}: expected a journal, but there are no files NUMBER{SUFFIX} in it"
             raise InputError(msg)
-        return tuple(segment for segment in found if _began_by(until, segment))
+        return tuple(segment for segment in listed if _began_by(until, segment))
 
     def _decisions(self, segment: Segment) -> Iterator[Decision]:
         """The decisions of one file, as far as it can be read."""
@@ -84,7 +84,7 @@ class JournalReader:
                     yield records.decision(frame.record)
                     n_read += 1
         except TornError as torn:
-            self._tell(_torn(segment, n_read, str(torn)))
+            self._tell(_loss_text(segment, n_read, str(torn)))
         except RecordError as error:
             self._tell(
                 f"{segment.path}: the decisions after its first {n_read} cannot be read"
@@ -104,7 +104,7 @@ def _began_by(until: datetime | None, segment: Segment) -> bool:
     return until is None or segment.began_at is None or segment.began_at <= until
 
 
-def _torn(segment: Segment, n_read: int, why: str) -> str:
+def _loss_text(segment: Segment, n_read: int, why: str) -> str:
     number = segment.number + n_read
     before = f"the {n_read} before it are whole" if n_read else "it is the first of its file"
     return f"{segment.path}: decision {number} is lost, since {why}; {before}"
@@ -131,7 +131,7 @@ class RecentDecisions:
         """Remember a decision that has its number already."""
         self._held.append(decision)
 
-    def numbered(self, number: int) -> Decision | None:
+    def with_number(self, number: int) -> Decision | None:
         """The decision of that number; None if it is forgotten."""
         return next((decision for decision in self._held if decision.number == number), None)
 

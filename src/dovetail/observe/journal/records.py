@@ -22,12 +22,12 @@ from dovetail.model.plan import Certificate, Plan
 from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.requirements import Requirement, Requirements
 from dovetail.model.snapshot import Decision, Snapshot
-from dovetail.observe.journal.edits import Edit, edit, edited
+from dovetail.observe.journal.edits import Edit, apply_edit, edit
 
 _LISTED: Final = tuple[Requirement, ...]
 
 
-def _plainer(value: object) -> object:
+def _as_plain(value: object) -> object:
     """Requirements as the list that they are made of, any other mapping as a dictionary."""
     if isinstance(value, Requirements):
         return tuple(value.values())
@@ -37,7 +37,7 @@ def _plainer(value: object) -> object:
     raise TypeError(msg)
 
 
-def restored(wanted: type, value: object) -> object:
+def restore(wanted: type, value: object) -> object:
     """Requirements of the list that was written."""
     if wanted is Requirements:
         return Requirements(msgspec.convert(value, _LISTED))
@@ -45,7 +45,7 @@ def restored(wanted: type, value: object) -> object:
     raise TypeError(msg)
 
 
-encoder: Final = msgspec.msgpack.Encoder(enc_hook=_plainer)
+encoder: Final = msgspec.msgpack.Encoder(enc_hook=_as_plain)
 """Writes any noun."""
 
 
@@ -113,7 +113,7 @@ def _part(home: str, field_info: msgspec.structs.FieldInfo) -> JournalPart:
 PARTS: Final = tuple(
     part
     for home, noun in (("snapshot", Snapshot), ("ledger", Ledger), ("plan", Plan))
-    for part in (_part(home, one) for one in msgspec.structs.fields(noun))
+    for part in (_part(home, field) for field in msgspec.structs.fields(noun))
     if part.name not in _APART
 )
 
@@ -186,13 +186,13 @@ class RecordWriter:
         self._templates = Table()
         self._types = Table()
 
-    def written(self, decision: Decision) -> bytes:
+    def write(self, decision: Decision) -> bytes:
         """The record of a decision, packed."""
         edits = {}
         for part in PARTS:
-            found = self._edit(part, part.value(decision.snapshot, decision.plan))
-            if found is not None:
-                edits[part.name] = found
+            edit = self._edit(part, part.value(decision.snapshot, decision.plan))
+            if edit is not None:
+                edits[part.name] = edit
         record = Record(
             number=decision.number,
             now=decision.now,
@@ -216,7 +216,7 @@ class RecordWriter:
     def _writing(self, name: str) -> Callable[[object], bytes]:
         if name == PODS:
             return self._pod
-        return self._offered if name == INSTANCE_TYPES else encoder.encode
+        return self._write_offers if name == INSTANCE_TYPES else encoder.encode
 
     def _pod(self, pod: object) -> bytes:
         if not isinstance(pod, Pod):
@@ -224,7 +224,7 @@ class RecordWriter:
         own = msgspec.structs.replace(pod, spec=_NO_TEMPLATE)
         return encoder.encode((self._templates.number(pod.spec), own))
 
-    def _offered(self, pair: object) -> bytes:
+    def _write_offers(self, pair: object) -> bytes:
         if not isinstance(pair, tuple):
             raise TypeError(pair)
         pool, types = pair
@@ -232,12 +232,12 @@ class RecordWriter:
 
 
 _record: Final = msgspec.msgpack.Decoder(Record)
-_template: Final = msgspec.msgpack.Decoder(PodSpec, dec_hook=restored)
-_type: Final = msgspec.msgpack.Decoder(InstanceType, dec_hook=restored)
-_pod: Final = msgspec.msgpack.Decoder(tuple[int, Pod], dec_hook=restored)
+_template: Final = msgspec.msgpack.Decoder(PodSpec, dec_hook=restore)
+_type: Final = msgspec.msgpack.Decoder(InstanceType, dec_hook=restore)
+_pod: Final = msgspec.msgpack.Decoder(tuple[int, Pod], dec_hook=restore)
 _offered: Final = msgspec.msgpack.Decoder(tuple[str, tuple[int, ...]])
 _others: Final[Mapping[str, Callable[[msgspec.Raw], object]]] = {
-    part.name: msgspec.msgpack.Decoder(part.line_type, dec_hook=restored).decode
+    part.name: msgspec.msgpack.Decoder(part.line_type, dec_hook=restore).decode
     for part in PARTS
     if part.name not in {PODS, INSTANCE_TYPES}
 }
@@ -268,7 +268,7 @@ class RecordReader:
         for part in PARTS:
             made = record.edits.get(part.name)
             if made is not None:
-                lines = edited(self._lines.get(part.name, ()), made, self._reading(part.name))
+                lines = apply_edit(self._lines.get(part.name, ()), made, self._reader_of(part.name))
                 self._lines[part.name] = lines
                 homes[part.home][part.field] = part.whole(lines)
         if homes["ledger"]:
@@ -286,16 +286,16 @@ class RecordReader:
             certificate_digest=record.certificate_digest,
         )
 
-    def _reading(self, name: str) -> Callable[[msgspec.Raw], object]:
+    def _reader_of(self, name: str) -> Callable[[msgspec.Raw], object]:
         if name == PODS:
             return self._pod
-        return self._offered if name == INSTANCE_TYPES else _others[name]
+        return self._read_offers if name == INSTANCE_TYPES else _others[name]
 
     def _pod(self, line: msgspec.Raw) -> Pod:
         template, pod = _pod.decode(line)
         return msgspec.structs.replace(pod, spec=self._templates[template])
 
-    def _offered(self, line: msgspec.Raw) -> tuple[str, tuple[InstanceType, ...]]:
+    def _read_offers(self, line: msgspec.Raw) -> tuple[str, tuple[InstanceType, ...]]:
         pool, numbers = _offered.decode(line)
         return pool, tuple(self._types[number] for number in numbers)
 

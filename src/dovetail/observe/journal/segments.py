@@ -46,7 +46,7 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     record: bytes
 
 
-def sealed(mark: Mark, record: bytes) -> bytes:
+def seal(mark: Mark, record: bytes) -> bytes:
     """A frame as it stands in the file."""
     content = _MARK.pack(mark.number, (mark.at - _BEGINNING) // _TICK) + record
     return _SEAL.pack(len(content), zlib.crc32(content)) + content
@@ -153,12 +153,12 @@ def segment_path(directory: Path, number: int) -> Path:
 
 def segments(directory: Path) -> tuple[Segment, ...]:
     """The files that there are, oldest first. Raises OSError."""
-    found = []
+    found_segments = []
     for path in directory.iterdir():
         name = _NAME.fullmatch(path.name)
         if name is not None and path.is_file():
-            found.append(Segment(path, int(name[1]), path.stat().st_size, *_span(path)))
-    return tuple(sorted(found, key=lambda segment: segment.number))
+            found_segments.append(Segment(path, int(name[1]), path.stat().st_size, *_span(path)))
+    return tuple(sorted(found_segments, key=lambda segment: segment.number))
 
 
 def _span(path: Path) -> tuple[datetime | None, datetime | None]:
@@ -173,10 +173,10 @@ def _span(path: Path) -> tuple[datetime | None, datetime | None]:
 
 def next_number(directory: Path) -> int:
     """The first number that no decision of the journal has. Raises OSError."""
-    found = segments(directory)
-    if not found:
+    existing = segments(directory)
+    if not existing:
         return 1
-    last = found[-1]
+    last = existing[-1]
     number = last.number
     try:
         with last.path.open("rb") as file:
@@ -187,12 +187,12 @@ def next_number(directory: Path) -> int:
     return number + 1
 
 
-def surplus(found: Sequence[Segment], bounds: Bounds, now: datetime) -> tuple[Segment, ...]:
+def surplus(closed: Sequence[Segment], bounds: Bounds, now: datetime) -> tuple[Segment, ...]:
     """The files that must go, oldest first; never the last, which is being written."""
     horizon = now - bounds.max_age
-    n_bytes = sum(segment.n_bytes for segment in found)
+    n_bytes = sum(segment.n_bytes for segment in closed)
     gone = []
-    for segment in found[:-1]:
+    for segment in closed[:-1]:
         is_old = segment.ended_at is not None and segment.ended_at < horizon
         if n_bytes <= bounds.max_bytes and not is_old:
             break

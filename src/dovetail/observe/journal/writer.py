@@ -25,7 +25,7 @@ from dovetail.observe.journal.segments import (
     Mark,
     Segment,
     next_number,
-    sealed,
+    seal,
     segment_path,
     segments,
     surplus,
@@ -51,7 +51,7 @@ class _Open:
     def add(self, decision: Decision) -> None:
         """Write a decision. Raises OSError, and leaves nothing half written then."""
         mark = Mark(decision.number, decision.now)
-        frame = sealed(mark, self.records.written(decision))
+        frame = seal(mark, self.records.write(decision))
         content = frame if self.n_records else MAGIC + frame
         try:
             self._append(content)
@@ -101,15 +101,15 @@ class JournalWriter:
     def add(self, snapshot: Snapshot, plan: Plan, now: datetime, seconds: float) -> None:
         """Write a decision. Raises OSError; the next one is tried afresh."""
         try:
-            held = self._open_newest()
-            number = max(self._number, held.number)
-            held.add(Decision(number, now, seconds, snapshot, plan))
+            segment = self._open_newest()
+            number = max(self._number, segment.number)
+            segment.add(Decision(number, now, seconds, snapshot, plan))
             self._number = number + 1
-            self._prune(held, now)
+            self._prune(segment, now)
         except BaseException:
             self.close()
             raise
-        if held.n_records >= _MOST_RECORDS or held.n_bytes >= self._bounds.segment_bytes:
+        if segment.n_records >= _MOST_RECORDS or segment.n_bytes >= self._bounds.segment_bytes:
             self.close()
 
     def _open_newest(self) -> _Open:
@@ -120,17 +120,17 @@ class JournalWriter:
             self._open = _Open(self.directory, self._number)
         return self._open
 
-    def _prune(self, held: _Open, now: datetime) -> None:
-        gone = surplus((*self._closed, held.segment()), self._bounds, now)
+    def _prune(self, newest: _Open, now: datetime) -> None:
+        gone = surplus((*self._closed, newest.segment()), self._bounds, now)
         for segment in gone:
             segment.path.unlink(missing_ok=True)
         self._closed = self._closed[len(gone) :]
 
     def close(self) -> None:
         """Let go of the file; the next decision begins another."""
-        held, self._open = self._open, None
-        if held is not None:
-            held.close()
+        newest, self._open = self._open, None
+        if newest is not None:
+            newest.close()
 
 
 _MOST_WAITING: Final = 8  # snapshots that wait to be written are memory

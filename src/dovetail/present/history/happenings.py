@@ -28,7 +28,9 @@ def departure_reason(decision: Decision, node: Node) -> str:
     for departure in decision.snapshot.ledger.disrupting:
         if departure.node == node.name:
             return departure.reason
-    pool = next((one for one in decision.snapshot.node_pools if one.name == node.node_pool), None)
+    pool = next(
+        (item for item in decision.snapshot.node_pools if item.name == node.node_pool), None
+    )
     if pool is None or pool.expire_after is None or node.created_at is None:
         return ""
     is_old = node.created_at + pool.expire_after <= (node.deleting_at or decision.now)
@@ -98,4 +100,7 @@ def history(happenings: Iterable[Happening]) -> Section:
 
 def history_json(happenings: Sequence[Happening]) -> Json:
     """The same for scripts."""
-    return [{"at": instant(one.at), "decision": one.number, "what": one.text} for one in happenings]
+    return [
+        {"at": instant(happening.at), "decision": happening.number, "what": happening.text}
+        for happening in happenings
+    ]

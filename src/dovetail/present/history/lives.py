@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from dovetail.model.plan import Disrupt
-from dovetail.present.explanation import Section, amounts, coming, saving_of
+from dovetail.present.explanation import Section, amounts, launches_text, saving_of
 from dovetail.present.history.happenings import decision_of
 from dovetail.present.history.nodes import Birth, End, NodeHistory, alternatives_section
 from dovetail.present.plan import Json, claim_json, destinations, disruption_json, instant
-from dovetail.present.table import counted, listing, optimality, paid_for_new, price
+from dovetail.present.table import listing, optimality, paid_for_new, plural, price
 from dovetail.units import money
 
 
@@ -22,14 +22,14 @@ def birth_sections(birth: Birth) -> Iterator[Section]:
 def _birth(birth: Birth) -> Iterator[str]:
     launch, decision = birth.launch, birth.decision
     ordered = f"{_capital(decision_of(decision.number, decision.now))} created it"
-    n_pods = counted(len(launch.pods), "pod")
+    n_pods = plural(len(launch.pods), "pod")
     if birth.instead_of is not None:
         gone = birth.instead_of
         saved = saving_of(gone)
         yield f"{ordered} to replace {listing(gone.nodes)} ({gone.reason}), which {saved}."
         yield f"It was created for {n_pods}: {listing(launch.pods)}."
     elif launch.pods:
-        yield f"{ordered} for {counted(len(launch.pods), 'pending pod')}: {listing(launch.pods)}."
+        yield f"{ordered} for {plural(len(launch.pods), 'pending pod')}: {listing(launch.pods)}."
     else:
         yield f"{ordered} for no pods: NodePool {launch.node_pool} is static."
     kind = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
@@ -59,7 +59,7 @@ def end_lines(end: End) -> Iterator[str]:
     yield f"{_capital(which)} chose to remove it, {why}."
     if gone.replacements:
         names = listing([replacement.name for replacement in gone.replacements])
-        yield f"It was replaced by {coming(gone.replacements)}: {names}."
+        yield f"It was replaced by {launches_text(gone.replacements)}: {names}."
     yield from _moves(gone)
 
 
@@ -69,7 +69,7 @@ def _moves(gone: Disrupt) -> Iterator[str]:
         return
     to = dict(destinations(gone))
     moved = [f"{pod} to {to[pod]}" if pod in to else pod for pod in gone.pods]
-    yield f"{counted(len(gone.pods), 'pod')} had to move: {listing(moved)}."
+    yield f"{plural(len(gone.pods), 'pod')} had to move: {listing(moved)}."
 
 
 def _capital(text: str) -> str:
@@ -77,7 +77,7 @@ def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def gone_verdict(history: NodeHistory) -> str:
+def end_verdict(history: NodeHistory) -> str:
     """That it is gone, and in a word why."""
     if history.gone is None:
         return ""

@@ -15,7 +15,7 @@ from dovetail.model.requirements import Requirements
 from dovetail.model.snapshot import Decision, Snapshot
 from dovetail.present.explanation import Section, departure
 from dovetail.present.history.happenings import Telling, departure_reason, is_going
-from dovetail.present.table import counted, price
+from dovetail.present.table import plural, price
 
 _SHOWN: Final = 6
 
@@ -36,18 +36,23 @@ def alternatives(launch: Launch, snapshot: Snapshot) -> tuple[Alternative, ...]:
     """
     wanted = Requirements(launch.requirements)
     by_name = {item.name: item for item in snapshot.instance_types.get(launch.node_pool, ())}
-    found = [
+    offers = [
         alternative
         for name in launch.instance_types
         if name in by_name
         for alternative in _cheapest_offerings(by_name[name], wanted, launch)
     ]
     key = (launch.instance_type, launch.capacity_type, launch.zone)
-    others = [item for item in found if (item.instance_type, item.capacity_type, item.zone) != key]
+    others = [item for item in offers if (item.instance_type, item.capacity_type, item.zone) != key]
     return tuple(
         sorted(
             others,
-            key=lambda one: (one.price_nanousd, one.instance_type, one.capacity_type, one.zone),
+            key=lambda alternative: (
+                alternative.price_nanousd,
+                alternative.instance_type,
+                alternative.capacity_type,
+                alternative.zone,
+            ),
         )
     )
 
@@ -67,10 +72,10 @@ def _cheapest_offerings(
         yield Alternative(kind.name, capacity_type, zone, nanousd, percent)
 
 
-def alternatives_section(found: tuple[Alternative, ...]) -> Section:
+def alternatives_section(alternatives: tuple[Alternative, ...]) -> Section:
     """The first few, beside what was chosen."""
     title = "What else it could have been"
-    if not found:
+    if not alternatives:
         return Section(title, ("No other available offering would have fit.",))
     rows = tuple(
         (
@@ -78,10 +83,10 @@ def alternatives_section(found: tuple[Alternative, ...]) -> Section:
             price(alternative.price_nanousd),
             f"{alternative.percent:+d} %",
         )
-        for alternative in found[:_SHOWN]
+        for alternative in alternatives[:_SHOWN]
     )
-    more = len(found) - len(rows)
-    lines = (f"The cheapest {len(rows)} of {len(found):,}:",) if more > 0 else ()
+    more = len(alternatives) - len(rows)
+    lines = (f"The cheapest {len(rows)} of {len(alternatives):,}:",) if more > 0 else ()
     return Section(title, lines, ("offering", "$/hour", "difference"), rows)
 
 
@@ -158,7 +163,7 @@ class NodeHistory:
             for pod in decision.snapshot.pods
         )
         if n_guests and not self._had_guests:
-            self._telling.say(decision, f"{counted(n_guests, 'pod')} on it")
+            self._telling.say(decision, f"{plural(n_guests, 'pod')} on it")
         elif self._had_guests and not n_guests:
             self._telling.say(decision, "no pods on it any more")
         self._had_guests = bool(n_guests)
@@ -167,7 +172,7 @@ class NodeHistory:
         for going in decision.plan.disruptions:
             if node.name in going.nodes:
                 self.end = End(node.name, decision, going.reason, going)
-                self._telling.say(decision, _going(going, node.name), _GOING)
+                self._telling.say(decision, _removal_text(going, node.name), _GOING)
                 return
         for kept in decision.plan.blocked:
             if kept.node == node.name:
@@ -199,7 +204,7 @@ def _launch_text(launch: Launch, instead_of: Disrupt | None) -> str:
     kind = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
     cost = f"{kind} of NodePool {launch.node_pool} for {price(launch.price_nanousd)} an hour"
     if instead_of is None:
-        return f"created for {counted(len(launch.pods), 'pod')}: {cost}"
+        return f"created for {plural(len(launch.pods), 'pod')}: {cost}"
     return f"created to replace {', '.join(instead_of.nodes)}: {cost}"
 
 
@@ -211,6 +216,6 @@ def _stage(node: Node) -> str:
     return "ready" if node.is_ready else "not ready"
 
 
-def _going(going: Disrupt, name: str) -> str:
+def _removal_text(going: Disrupt, name: str) -> str:
     told = departure(going, name)
     return told[0].lower() + told[1:].rstrip(".")

@@ -20,19 +20,14 @@ from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Decision
 from dovetail.present.answer import answer
 from dovetail.present.explanation import Explanation, Section
-from dovetail.present.history.happenings import (
-    Decided,
-    decision_of,
-    history,
-    history_json,
-)
-from dovetail.present.history.lives import birth_sections, end_lines, gone_verdict, life_json
+from dovetail.present.history.happenings import Decided, decision_of, history, history_json
+from dovetail.present.history.lives import birth_sections, end_lines, end_verdict, life_json
 from dovetail.present.history.nodes import NodeHistory
 from dovetail.present.history.pods import PodHistory
 from dovetail.present.history.pools import PoolHistory
 from dovetail.present.lookup import LookupSubject, SubjectKind, find
 from dovetail.present.plan import Json, claim_json, instant
-from dovetail.present.table import counted
+from dovetail.present.table import plural
 
 _EARLIER: Final = timedelta(hours=1)  # by so much an order may be older than what came of it
 Known = Pod | Node | NodePool | Launch
@@ -56,9 +51,9 @@ def which(asked: LookupSubject, decided: Decided, until: datetime | None) -> Mea
     moment: Decision | None = None
     for decision in decided.newest_first(until):
         moment = moment or decision
-        found = _find_in(asked, decision)
-        if found is not None:
-            return Meant(moment, decision, found)
+        item = _find_in(asked, decision)
+        if item is not None:
+            return Meant(moment, decision, item)
     if moment is None:
         when = "" if until is None else f" up to {instant(until)}"
         msg = f"the journal has no decision{when} that can be read"
@@ -158,16 +153,16 @@ def explain(
     )
 
 
-def _life(found: Known) -> _History:
-    match found:
+def _life(known: Known) -> _History:
+    match known:
         case Pod():
-            return PodHistory(found.key)
+            return PodHistory(known.key)
         case Node():
-            return NodeHistory(found.name, found.node_claim)
+            return NodeHistory(known.name, known.node_claim)
         case Launch():
-            return NodeHistory(found.name)
+            return NodeHistory(known.name)
         case NodePool():
-            return PoolHistory(found.name)
+            return PoolHistory(known.name)
         case unknown:
             assert_never(unknown)
 
@@ -182,8 +177,8 @@ def _explanation_of(meant: Meant, asked: LookupSubject) -> Explanation:
     """What the last decision that has it says of it."""
     if isinstance(meant.object, Launch):
         launch = meant.object
-        what = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
-        facts = (("node", what), ("managed by", f"NodePool {launch.node_pool}"))
+        instance = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
+        facts = (("node", instance), ("managed by", f"NodePool {launch.node_pool}"))
         verdict = "It was created, and no node has registered yet."
         title = f"{asked.kind}/{launch.name}"
         return Explanation(title, facts, verdict, (), {"ordered": claim_json(launch)})
@@ -196,12 +191,12 @@ def _explanation_of(meant: Meant, asked: LookupSubject) -> Explanation:
 
 def _verdict(meant: Meant, verdict: str, life: _History) -> str:
     if not meant.is_gone:
-        return _leaving(life, meant) or verdict
+        return _leaving_text(life, meant) or verdict
     match life:
         case NodeHistory():
-            return gone_verdict(life) or verdict
+            return end_verdict(life) or verdict
         case PodHistory():
-            return _gone_pod(life)
+            return _past_pod(life)
         case PoolHistory():
             gone = life.gone
             since = f" since {decision_of(gone.number, gone.now)}" if gone is not None else ""
@@ -210,7 +205,7 @@ def _verdict(meant: Meant, verdict: str, life: _History) -> str:
             assert_never(unknown)
 
 
-def _leaving(life: _History, meant: Meant) -> str:
+def _leaving_text(life: _History, meant: Meant) -> str:
     """That a node is on its way out, which a decision before this one has begun."""
     if not isinstance(life, NodeHistory) or life.end is None:
         return ""
@@ -218,7 +213,7 @@ def _leaving(life: _History, meant: Meant) -> str:
     return "" if is_news else f"It is being removed. {next(end_lines(life.end))}"
 
 
-def _gone_pod(life: PodHistory) -> str:
+def _past_pod(life: PodHistory) -> str:
     if life.pod is None or life.gone is None:
         return "It is gone."
     since = f"It has been gone since {decision_of(life.gone.number, life.gone.now)}."
@@ -254,8 +249,8 @@ def _sections(meant: Meant, told: Explanation, life: _History) -> Iterator[Secti
 def _balance(life: PoolHistory) -> str:
     n_lost = life.lost.total()
     reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(life.lost.items()))
-    lost = f"{counted(n_lost, 'node')} removed" + (f" ({reasons})" if reasons else "")
-    return f"{counted(life.n_launched, 'node')} launched, {lost}, within this journal."
+    lost = f"{plural(n_lost, 'node')} removed" + (f" ({reasons})" if reasons else "")
+    return f"{plural(life.n_launched, 'node')} launched, {lost}, within this journal."
 
 
 def _life_json(life: _History) -> dict[str, Json]:

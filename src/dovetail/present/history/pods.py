@@ -82,7 +82,7 @@ class PodHistory:
         for going in plan.disruptions:
             if self._key in going.pods:
                 self.moved = (decision, going)
-                yield _PLANNED, _moving(going, self._key, self.pod)
+                yield _PLANNED, _move_text(going, self._key, self.pod)
         text = _planned_text(plan, self._key)
         if text:
             yield _PLANNED, text
@@ -112,7 +112,7 @@ def _planned_text(plan: Plan, key: PodKey) -> str:
     return ""
 
 
-def _moving(going: Disrupt, key: PodKey, pod: Pod | None) -> str:
+def _move_text(going: Disrupt, key: PodKey, pod: Pod | None) -> str:
     node = pod.node_name if pod is not None else ""
     to = dict(destinations(going)).get(key, "")
     moves = f"it moves to {to}" if to else "it moves to any node with room"

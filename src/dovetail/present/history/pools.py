@@ -7,9 +7,9 @@ from typing import Final
 
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Decision
-from dovetail.present.explanation import coming, saving_of
+from dovetail.present.explanation import launches_text, saving_of
 from dovetail.present.history.happenings import Telling, departure_reason, is_going
-from dovetail.present.table import counted, listing
+from dovetail.present.table import listing, plural
 
 _SILENT: Final = frozenset({"problems", "uid"})
 _NO_DECISION: Final = "no decision"
@@ -83,7 +83,7 @@ class PoolHistory:
         if launches:
             self.n_launched += len(launches)
             n_pods = sum(len(launch.pods) for launch in launches)
-            text = f"launches {coming(launches)}, for {counted(n_pods, 'pod')}"
+            text = f"launches {launches_text(launches)}, for {plural(n_pods, 'pod')}"
             self._telling.say(decision, text)
 
     def _tell_losses(self, decision: Decision) -> None:
@@ -97,4 +97,4 @@ class PoolHistory:
             new = tuple(launch for launch in going.replacements if launch.node_pool == self._name)
             if new:
                 self.n_launched += len(new)
-                self._telling.say(decision, f"launches {coming(new)}, as replacements")
+                self._telling.say(decision, f"launches {launches_text(new)}, as replacements")

@@ -52,24 +52,24 @@ def _shadow_rights(choices: Choices) -> Iterator[Tree]:
     """Reading, and nothing else: not even a lease."""
     yield _account(choices)
     rules = (*rights.READING, *choices.access.reading)
-    yield from _granted(choices, NAME, "", rules)
+    yield from _grant(choices, NAME, "", rules)
 
 
 def _rights(choices: Choices) -> Iterator[Tree]:
     yield _account(choices)
     yield _admin(choices)
-    yield from _granted(choices, NAME, "", rights.CORE)
+    yield from _grant(choices, NAME, "", rights.CORE)
     access = choices.access
     kubelets = access.kubelets if choices.kubelets else ()
     theirs = (*access.reading, *access.writing, *kubelets)
     if theirs:
-        yield from _granted(choices, f"{NAME}-{choices.provider}", "", theirs)
-    yield from _granted(choices, NAME, choices.namespace, rights.HOME)
+        yield from _grant(choices, f"{NAME}-{choices.provider}", "", theirs)
+    yield from _grant(choices, NAME, choices.namespace, rights.HOME)
     node_leases = rights.node_leases(kubelets=bool(kubelets))
-    yield from _granted(choices, f"{NAME}-node-leases", _NODE_LEASES, node_leases)
+    yield from _grant(choices, f"{NAME}-node-leases", _NODE_LEASES, node_leases)
 
 
-def _granted(
+def _grant(
     choices: Choices, name: str, namespace: str, rules: tuple[PolicyRule, ...]
 ) -> Iterator[Tree]:
     """A role and its binding to our account; in no namespace: for the whole cluster."""

@@ -36,13 +36,13 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Tree:
         """Of one of our objects."""
         place: dict[str, Tree] = {"namespace": namespace} if namespace else {}
-        said: dict[str, Tree] = {
+        own_labels: dict[str, Tree] = {
             **selector(),
             "app.kubernetes.io/version": self.version,
             "app.kubernetes.io/managed-by": NAME,
             **(labels or {}),
         }
-        return {"name": name, **place, "labels": said}
+        return {"name": name, **place, "labels": own_labels}
 
 
 def selector() -> dict[str, Tree]:

@@ -144,8 +144,8 @@ def _container(choices: Choices) -> Tree:
 def _environment() -> list[Tree]:
     place: Tree = {"fieldRef": {"fieldPath": "metadata.namespace"}}
     where: Tree = {"name": "LEADER_ELECTION_NAMESPACE", "valueFrom": place}
-    said: list[Tree] = [{"name": name, "value": value} for name, value in _ENVIRONMENT.items()]
-    return [where, *said]
+    variables: list[Tree] = [{"name": name, "value": value} for name, value in _ENVIRONMENT.items()]
+    return [where, *variables]
 
 
 def _port(name: str, port: int) -> Tree:

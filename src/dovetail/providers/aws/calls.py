@@ -109,7 +109,7 @@ def calling(action: str) -> Iterator[None]:
         raise CallFailedError(action, "MalformedAnswer", message, Failure.UNAVAILABLE) from error
 
 
-def answered(part: T | None, action: str) -> T:
+def required(part: T | None, action: str) -> T:
     """A part of an answer that is always there, if only empty. An answer without it was no answer
     of AWS, and must not be taken for an empty one. Raises CallFailedError.
     """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from dovetail.clock import Clock
 from dovetail.kube.errors import ApiError
-from dovetail.providers.aws.calls import CallFailedError, Failure, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, Failure, calling, required
 from dovetail.providers.aws.expiring_cache import ExpiringCache
 from dovetail.providers.aws.images.aliases import NEWEST_MINOR, OLDEST_MINOR, minor_of
 from dovetail.providers.aws.settings import AwsSettings
@@ -47,10 +47,10 @@ class ClusterFacts:
         if kept is not None:
             return kept
         if self._discover is not None:
-            found = await _discovered(self._discover)
+            discovered = await _discover(self._discover)
         else:
-            found = answered((await self._cluster()).get("version"), _ACTION)
-        version = f"1.{minor_of(found)}"
+            discovered = required((await self._cluster()).get("version"), _ACTION)
+        version = f"1.{minor_of(discovered)}"
         self._versions.put("", version, keep_for=_VERSION_KEPT_FOR)
         return version
 
@@ -69,10 +69,10 @@ class ClusterFacts:
     async def _cluster(self) -> ClusterTypeDef:
         with calling(_ACTION):
             answer = await self._eks.describe_cluster(name=self._settings.cluster_name)
-        return answered(answer.get("cluster"), _ACTION)
+        return required(answer.get("cluster"), _ACTION)
 
 
-async def _discovered(discover: DiscoverVersion) -> str:
+async def _discover(discover: DiscoverVersion) -> str:
     try:
         return await discover()
     except ApiError as error:

@@ -35,7 +35,7 @@ class ExpiringCache(Generic[KeyT, ValueT]):
     def put(self, key: KeyT, value: ValueT, *, keep_for: timedelta) -> None:
         """Keep a value from now on."""
         now = self._clock.now()
-        self._entries = {held: entry for held, entry in self._entries.items() if entry[0] > now}
+        self._entries = {known: entry for known, entry in self._entries.items() if entry[0] > now}
         self._entries[key] = (now + keep_for, value)
 
     def drop(self, is_dropped: Callable[[KeyT], bool]) -> None:

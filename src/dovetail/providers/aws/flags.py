@@ -18,10 +18,10 @@ def _share(given: str) -> Decimal:
     except InvalidOperation:
         share = Decimal("NaN")
     if not share.is_finite():
-        msg = f"expected a number such as 0.075, not {readings.shown(given)}"
+        msg = f"expected a number such as 0.075, not {readings.quoted_text(given)}"
         raise readings.MalformedError(msg)
     if share < 0:
-        msg = f"expected 0 or more, not {readings.shown(given)}"
+        msg = f"expected 0 or more, not {readings.quoted_text(given)}"
         raise ValueError(msg)
     return share
 

@@ -23,7 +23,7 @@ from dovetail.providers.aws.status.parts import ControllerOptions
 
 
 @asynccontextmanager
-async def opened(
+async def open_provider(
     context: ProviderContext[Kube], settings: AwsSettings
 ) -> AsyncIterator[CloudProvider]:
     """The provider, until the end of the block. Raises InputError for settings that cannot work."""
@@ -37,11 +37,7 @@ async def opened(
         located = msgspec.structs.replace(settings, region=region)
         known = await with_cluster(located, apis.eks, api_authority=context.api_authority)
         source = CatalogueSource(
-            apis,
-            known,
-            clock=context.clock,
-            timer=context.timer,
-            report=context.log.warning,
+            apis, known, clock=context.clock, timer=context.timer, report=context.log.warning
         )
         await source.begin()
         source.call_on_change(context.types_changed)

@@ -34,11 +34,11 @@ SYNTHETIC_SPOT: Final = (
 def make(context: ProviderContext[Kube], settings: AwsSettings) -> Made:
     """The provider, which launches instances. Raises InputError without the AWS SDK."""
     try:
-        from dovetail.providers.aws.opening import opened
+        from dovetail.providers.aws.opening import open_provider
     except ModuleNotFoundError as error:
         msg = f"provider 'aws' needs the AWS SDK ({error}): install dovetail[aws]"
         raise InputError(msg) from error
-    return opened(context, settings)
+    return open_provider(context, settings)
 
 
 def _instance_types() -> tuple[InstanceType, ...]:

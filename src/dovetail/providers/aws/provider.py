@@ -28,16 +28,17 @@ from dovetail.providers.aws.calls import CallFailedError
 from dovetail.providers.aws.catalogue.class_facts import image_set
 from dovetail.providers.aws.catalogue.source import CatalogueSource
 from dovetail.providers.aws.instances.conversion import cloud_instance
-from dovetail.providers.aws.instances.described import (
-    SHUTTING_DOWN,
-    TERMINATED,
-    Ec2Instance,
-)
+from dovetail.providers.aws.instances.described import SHUTTING_DOWN, TERMINATED, Ec2Instance
 from dovetail.providers.aws.instances.drift import InstanceDriftView, drift_reason
 from dovetail.providers.aws.instances.launched import launched_instance, unknown_instance
 from dovetail.providers.aws.instances.ownership import ClaimOwner, owners
 from dovetail.providers.aws.instances.reading import Ec2Instances
-from dovetail.providers.aws.instances.upkeep import ClaimUpkeep, endings, outlived, untagged
+from dovetail.providers.aws.instances.upkeep import (
+    ClaimUpkeep,
+    claims_without_tag,
+    endings,
+    outlived_claims,
+)
 from dovetail.providers.aws.interruption.claims import REBALANCE
 from dovetail.providers.aws.launching import keys
 from dovetail.providers.aws.launching.class_catalogue import ClassCatalogue
@@ -132,11 +133,13 @@ class AwsProvider:
         owner = self._owners[result.instance.id] = ClaimOwner(claim.name, claim.uid)
         order, node_class = result.order, result.node_class
         if order is None or node_class is None:
-            return await self._adopted(claim, result, owner)
+            return await self._adopt(claim, result, owner)
         if order.warning:
             self._log.warning(order.warning, node_claim=claim.name)
         described = launched_instance(claim, result.instance, order, self._clock.now())
-        types = {one.instance_type.name: one.instance_type for one in order.options.options}
+        types = {
+            option.instance_type.name: option.instance_type for option in order.options.options
+        }
         instance = cloud_instance(
             described,
             types.get(described.instance_type),
@@ -144,11 +147,9 @@ class AwsProvider:
             requests=claim.requests,
             sold_out=sold_out(result.answer, described.capacity_type),
         )
-        return self._annotated(instance, node_class)
+        return self._annotate(instance, node_class)
 
-    async def _adopted(
-        self, claim: ClaimObject, result: LaunchResult, owner: ClaimOwner
-    ) -> Instance:
+    async def _adopt(self, claim: ClaimObject, result: LaunchResult, owner: ClaimOwner) -> Instance:
         """The instance of a launch that this process did not see through to its end."""
         unknown = unknown_instance(claim, result.instance)
         try:
@@ -156,11 +157,11 @@ class AwsProvider:
         except NodeClaimNotFoundError:
             described = unknown  # EC2 does not tell of it yet, or no longer
         node_class, types = await self._class_and_types(claim.node_class.name)
-        held = types.get(described.instance_type)
-        instance = cloud_instance(described, held, owner, requests=claim.requests)
-        return self._annotated(instance, node_class) if node_class is not None else instance
+        kind = types.get(described.instance_type)
+        instance = cloud_instance(described, kind, owner, requests=claim.requests)
+        return self._annotate(instance, node_class) if node_class is not None else instance
 
-    def _annotated(self, instance: Instance, node_class: EC2NodeClass) -> Instance:
+    def _annotate(self, instance: Instance, node_class: EC2NodeClass) -> Instance:
         annotations = {
             keys.NODE_CLASS_HASH: self._hash(node_class),
             keys.NODE_CLASS_HASH_VERSION: HASH_VERSION,
@@ -185,23 +186,23 @@ class AwsProvider:
                 records = await self._marks.records()
             siblings = await self._instances.of_token(described.token) if described.token else []
             self._owners |= owners(siblings or [described], records)
-        return await self._converted(described)
+        return await self._convert(described)
 
     async def list(self) -> tuple[Instance, ...]:
         """Every instance of this cluster, also one that is terminating, by provider id."""
         described = await self._instances.all()
-        present = [one for one in described if one.state != TERMINATED]
-        if any(one.id not in self._owners for one in present):
+        present = [instance for instance in described if instance.state != TERMINATED]
+        if any(instance.id not in self._owners for instance in present):
             with _as_cloud_error("listing instances"):
                 records = await self._marks.records()
             self._owners |= owners(described, records)
-        listed = {one.id for one in present}
-        self._owners = {one: owner for one, owner in self._owners.items() if one in listed}
+        listed = {instance.id for instance in present}
+        self._owners = {key: owner for key, owner in self._owners.items() if key in listed}
         converted: list[Instance] = []
         for start in range(0, len(present), _AT_ONCE):
-            converted += [await self._converted(one) for one in present[start : start + _AT_ONCE]]
+            converted += [await self._convert(item) for item in present[start : start + _AT_ONCE]]
             await asyncio.sleep(0)  # others may want the event loop
-        return tuple(sorted(converted, key=lambda one: one.provider_id))
+        return tuple(sorted(converted, key=lambda item: item.provider_id))
 
     async def delete(self, provider_id: str) -> None:
         """Begin to terminate the instance. Raises NodeClaimNotFoundError once it is gone."""
@@ -213,10 +214,10 @@ class AwsProvider:
                 await self._instances.terminate(provider_id)
         except NodeClaimNotFoundError:
             if provider_id in self._reserved:
-                self.catalogue.reservations.terminated(self._reserved.pop(provider_id))
+                self.catalogue.reservations.note_end(self._reserved.pop(provider_id))
             raise
 
-    async def _converted(self, described: Ec2Instance) -> Instance:
+    async def _convert(self, described: Ec2Instance) -> Instance:
         _, types = await self._class_and_types(described.tags.get(keys.NODE_CLASS_TAG, ""))
         owner = self._owners.get(described.id, ClaimOwner())
         return cloud_instance(described, types.get(described.instance_type), owner)
@@ -289,7 +290,7 @@ class AwsProvider:
         if node_class is None:
             return None
         memory = node.capacity.get(MEMORY, 0)
-        if memory and any(one.id == described.image_id for one in node_class.status.amis):
+        if memory and any(ami.id == described.image_id for ami in node_class.status.amis):
             self._source.see_memory(described.instance_type, image_set(node_class), memory)
         if described.partition and keys.PARTITION not in node.labels:
             with _as_cloud_error(f"labelling node {node.name} with its partition"):
@@ -313,12 +314,12 @@ class AwsProvider:
         Raises CloudError, CallFailedError, ApiError.
         """
         claims = await self._marks.records()
-        untagged_claims = untagged(claims)
-        reserved = [one for one in claims if labels.RESERVATION_ID in one.labels]
+        untagged_claims = claims_without_tag(claims)
+        reserved = [claim for claim in claims if labels.RESERVATION_ID in claim.labels]
         if not untagged_claims and not reserved:
             return
-        instances = {one.provider_id: one for one in await self._instances.all()}
-        for claim in outlived(reserved, instances):
+        instances = {item.provider_id: item for item in await self._instances.all()}
+        for claim in outlived_claims(reserved, instances):
             self._log.info("reservation of an instance has ended", node_claim=claim.name)
             await self._upkeep.relabel(claim)
         for ending in endings(reserved, await self._reservations(reserved), self._clock.now()):
@@ -328,7 +329,7 @@ class AwsProvider:
                 await self._upkeep.tag(claim, instances[claim.provider_id])
 
     async def _reservations(self, claims: Sequence[ClaimRecord]) -> Sequence[CapacityReservation]:
-        names = sorted({one.node_class for one in claims if one.node_class})
+        names = sorted({claim.node_class for claim in claims if claim.node_class})
         classes = [await self.catalogue.node_classes.read(name) for name in names]
         return [
             reservation

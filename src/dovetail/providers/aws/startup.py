@@ -11,7 +11,7 @@ from aiobotocore.session import get_session
 from botocore.utils import InstanceMetadataRegionFetcher
 
 from dovetail.errors import InputError
-from dovetail.providers.aws.calls import CallFailedError, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, calling, required
 from dovetail.providers.aws.settings import AwsSettings, check_settings
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ async def with_cluster(
     try:
         with calling("eks:DescribeCluster"):
             answer = await eks.describe_cluster(name=settings.cluster_name)
-        cluster = answered(answer.get("cluster"), "eks:DescribeCluster")
+        cluster = required(answer.get("cluster"), "eks:DescribeCluster")
     except CallFailedError as error:
         msg = (
             f"reading cluster {settings.cluster_name}: {error}; "

@@ -11,7 +11,7 @@ from itertools import product
 from typing import Final
 
 from dovetail import labels
-from dovetail.cloud.declare import Make, allocatable, declared, placed
+from dovetail.cloud.declare import Make, all_labels, allocatable, placement
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 
@@ -56,7 +56,7 @@ def _instance_type(cpus: int, kind: str, architecture: str, system: str) -> Inst
     )
     return InstanceType(
         name=make.name,
-        requirements=declared(make),
+        requirements=all_labels(make),
         capacity=capacity,
         allocatable=allocatable(capacity, OVERHEAD),
         offerings=make.offerings,
@@ -71,7 +71,7 @@ def _offerings(cpus: int, memory_bytes: int) -> tuple[Offering, ...]:
         labels.ON_DEMAND: _nearest(price, _BYTES_PER_NANOUSD),
     }
     return tuple(
-        Offering(zone, capacity_type, price_nanousd, placed(zone, capacity_type))
+        Offering(zone, capacity_type, price_nanousd, placement(zone, capacity_type))
         for zone in ZONES
         for capacity_type, price_nanousd in by_capacity_type.items()
     )

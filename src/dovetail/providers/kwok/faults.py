@@ -131,7 +131,7 @@ class Faults:
         self._n_struck = [0] * len(self._ordered)
 
     @property
-    def ordered(self) -> tuple[AnyFault, ...]:
+    def all_faults(self) -> tuple[AnyFault, ...]:
         """All of them, also those that have struck for the last time."""
         return tuple(self._ordered)
 
@@ -140,50 +140,50 @@ class Faults:
         self._ordered.append(fault)
         self._n_struck.append(0)
 
-    def throttled(self, call: Call, now: datetime) -> bool:
+    def is_throttled(self, call: Call, now: datetime) -> bool:
         """Whether this call is one too many."""
         return any(
             self._strikes(at, now)
-            for at, one in self._of(Throttling)
-            if not one.calls or call in one.calls
+            for at, throttling in self._of_kind(Throttling)
+            if not throttling.calls or call in throttling.calls
         )
 
     def slowness(self, claim: ClaimObject, now: datetime) -> timedelta:
         """How much longer the launch takes."""
         return timedelta(
             seconds=sum(
-                one.seconds
-                for at, one in self._of(SlowLaunch)
-                if _concerns(one, claim) and self._strikes(at, now)
+                slow.seconds
+                for at, slow in self._of_kind(SlowLaunch)
+                if _concerns(slow, claim) and self._strikes(at, now)
             )
         )
 
     def failure(self, claim: ClaimObject, now: datetime) -> CloudError | None:
         """The error that the launch ends in, if it does."""
-        for at, one in self._of(FailedLaunch):
-            if _concerns(one, claim) and self._strikes(at, now):
-                return _error(one, claim)
+        for at, failed in self._of_kind(FailedLaunch):
+            if _concerns(failed, claim) and self._strikes(at, now):
+                return _error(failed, claim)
         return None
 
     def is_sold_out(self, offering: SoldOut, now: datetime) -> bool:
         """Whether the offering cannot be had."""
         return any(
             self._strikes(at, now)
-            for at, one in self._of(NoCapacity)
-            if one.instance_type in {"", offering.instance_type}
-            and one.zone in {"", offering.zone}
-            and one.capacity_type in {"", offering.capacity_type}
+            for at, missing in self._of_kind(NoCapacity)
+            if missing.instance_type in {"", offering.instance_type}
+            and missing.zone in {"", offering.zone}
+            and missing.capacity_type in {"", offering.capacity_type}
         )
 
     def lost_after(self, claim: ClaimObject, now: datetime) -> timedelta | None:
         """How long after it appears the machine of a claim that is launched now is lost."""
-        for at, one in self._of(LostInstance):
-            if _concerns(one, claim) and self._strikes(at, now):
-                return timedelta(seconds=one.after_seconds)
+        for at, lost in self._of_kind(LostInstance):
+            if _concerns(lost, claim) and self._strikes(at, now):
+                return timedelta(seconds=lost.after_seconds)
         return None
 
-    def _of(self, kind: type[_FaultT]) -> list[tuple[int, _FaultT]]:
-        return [(at, one) for at, one in enumerate(self._ordered) if isinstance(one, kind)]
+    def _of_kind(self, kind: type[_FaultT]) -> list[tuple[int, _FaultT]]:
+        return [(at, fault) for at, fault in enumerate(self._ordered) if isinstance(fault, kind)]
 
     def _strikes(self, at: int, now: datetime) -> bool:
         fault = self._ordered[at]

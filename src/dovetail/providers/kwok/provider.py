@@ -62,7 +62,7 @@ class KwokProvider:
         self._types = tuple(types)
         self._prices = PriceList(types)
         self._has_reservations = any(
-            at.capacity_type == labels.RESERVED for one in types for at in one.offerings
+            at.capacity_type == labels.RESERVED for kind in types for at in kind.offerings
         )
         self._reserving = asyncio.Lock()
         self._to_attend: asyncio.Queue[Machine] = asyncio.Queue()
@@ -88,7 +88,7 @@ class KwokProvider:
     async def create(self, claim: ClaimObject) -> Instance:
         """Launch the cheapest machine that would do; its Node appears after the delay."""
         await self._meet_launch_faults(claim)
-        with _failing(f"launching node claim {claim.name}", _create_error):
+        with _cloud_errors(f"launching node claim {claim.name}", _create_error):
             if self._has_reservations:
                 async with self._reserving:
                     return await self._create(claim)
@@ -96,13 +96,13 @@ class KwokProvider:
 
     async def _create(self, claim: ClaimObject) -> Instance:
         try:
-            wanted, sold_out = await self._chosen(claim)
+            wanted, sold_out = await self._choose(claim)
         except CloudError:
             # Nothing more can be had, but what the claim has already, it keeps.
-            held = await self._store.find(claim.name)
-            if held is None or held.machine.claim_uid != claim.uid:
+            own = await self._store.find(claim.name)
+            if own is None or own.machine.claim_uid != claim.uid:
                 raise
-            return held.machine.instance(is_terminating=held.is_terminating)
+            return own.machine.instance(is_terminating=own.is_terminating)
         if wanted.appears_at > wanted.launched_at:
             kept = await self._store.note(wanted)
         else:
@@ -111,18 +111,20 @@ class KwokProvider:
             self._to_attend.put_nowait(kept)
         return kept.instance(sold_out=sold_out)
 
-    async def _chosen(self, claim: ClaimObject) -> tuple[Machine, tuple[SoldOut, ...]]:
+    async def _choose(self, claim: ClaimObject) -> tuple[Machine, tuple[SoldOut, ...]]:
         """The machine that the claim is to get, and what would have been cheaper."""
         delay = await self._node_classes.registration_delay(claim.node_class)
         now = self._clock.now()
         n_used = await self._n_used()
         sold_out: list[SoldOut] = []
         for choice in self._prices.serving(claim):
-            if _left(choice.offering, n_used) and not self.faults.is_sold_out(choice.sold_out, now):
-                made = store.launched(claim, choice, now=now, delay=delay)
+            if _has_left(choice.offering, n_used) and not self.faults.is_sold_out(
+                choice.sold_out, now
+            ):
+                made = store.new_machine(claim, choice, now=now, delay=delay)
                 return self._with_its_end(made, claim, now), tuple(sold_out)
             sold_out.append(choice.sold_out)
-        raise _nothing_left(claim, sold_out)
+        raise _capacity_error(claim, sold_out)
 
     def _with_its_end(self, made: Machine, claim: ClaimObject, now: datetime) -> Machine:
         lost_after = self.faults.lost_after(claim, now)
@@ -133,32 +135,32 @@ class KwokProvider:
     async def delete(self, provider_id: str) -> None:
         """Take the machine away. Raises NodeClaimNotFoundError once it is gone."""
         self._meet_throttling(Call.DELETE)
-        with _failing(f"deleting instance {provider_id}", CloudError):
-            kept = await self._found(provider_id)
+        with _cloud_errors(f"deleting instance {provider_id}", CloudError):
+            kept = await self._kept_of(provider_id)
             try:
                 await self._store.remove(kept)
             except (NotFoundError, ConflictError):
-                raise _gone(provider_id) from None  # somebody else was faster
+                raise _gone_error(provider_id) from None  # somebody else was faster
 
     async def get(self, provider_id: str) -> Instance:
         """The machine. Raises NodeClaimNotFoundError."""
         self._meet_throttling(Call.GET)
-        with _failing(f"reading instance {provider_id}", CloudError):
-            return _reported(await self._found(provider_id))
+        with _cloud_errors(f"reading instance {provider_id}", CloudError):
+            return _instance_of(await self._kept_of(provider_id))
 
     async def list(self) -> tuple[Instance, ...]:
         """Every machine, also one that has yet to register."""
         self._meet_throttling(Call.LIST)
-        with _failing("listing instances", CloudError):
-            found = [_reported(one) for one in await self._store.all()]
-        return tuple(sorted(found, key=lambda one: one.provider_id))
+        with _cloud_errors("listing instances", CloudError):
+            instances = [_instance_of(kept) for kept in await self._store.all()]
+        return tuple(sorted(instances, key=lambda item: item.provider_id))
 
     async def instance_types(self, pool: NodePool) -> tuple[InstanceType, ...]:
         """The whole catalogue, whatever the pool; reservations with what is left of them."""
         self._meet_throttling(Call.INSTANCE_TYPES)
-        with _failing(f"listing instance types of node pool {pool.name}", CloudError):
+        with _cloud_errors(f"listing instance types of node pool {pool.name}", CloudError):
             n_used = await self._n_used()
-        return tuple(_unreserved(one, n_used) for one in self._types) if n_used else self._types
+        return tuple(_with_counts(kind, n_used) for kind in self._types) if n_used else self._types
 
     async def drift_reason(self, node: Node) -> str:  # noqa: ARG002  the protocol names it
         """Never: nothing about a pretended machine can go out of date."""
@@ -167,20 +169,20 @@ class KwokProvider:
     async def run(self) -> None:
         """Let machines register, and vanish, when their time comes; an earlier run's too."""
         async with asyncio.TaskGroup() as group:
-            for one in await self._persistently(self._store.all):
-                if one.is_noted or one.machine.lost_at is not None:
-                    group.create_task(self._attend(one.machine))
+            for kept in await self._retry(self._store.all):
+                if kept.is_noted or kept.machine.lost_at is not None:
+                    group.create_task(self._attend(kept.machine))
             while True:
                 group.create_task(self._attend(await self._to_attend.get()))
 
-    async def _attend(self, held: Machine) -> None:
-        await self._sleep_until(held.appears_at)
-        await self._persistently(lambda: self._store.appear(held))
-        if held.lost_at is not None:
-            await self._sleep_until(held.lost_at)
-            await self._persistently(lambda: self._store.lose(held))
+    async def _attend(self, machine: Machine) -> None:
+        await self._sleep_until(machine.appears_at)
+        await self._retry(lambda: self._store.appear(machine))
+        if machine.lost_at is not None:
+            await self._sleep_until(machine.lost_at)
+            await self._retry(lambda: self._store.lose(machine))
 
-    async def _persistently(self, work: Callable[[], Awaitable[_T]]) -> _T:
+    async def _retry(self, work: Callable[[], Awaitable[_T]]) -> _T:
         """Try until the API lets it be done."""
         while True:
             try:
@@ -193,23 +195,23 @@ class KwokProvider:
         if seconds > 0:
             await self._timer.sleep(seconds)
 
-    async def _found(self, provider_id: str) -> Kept:
+    async def _kept_of(self, provider_id: str) -> Kept:
         name = store.name_of(provider_id)
         kept = await self._store.find(name) if name else None
         if kept is None:
-            raise _gone(provider_id)
+            raise _gone_error(provider_id)
         return kept
 
     async def _n_used(self) -> Counter[str]:
         """How many machines each reservation holds."""
         if not self._has_reservations:
             return Counter()
-        held = [one.machine.reservation_id for one in await self._store.all()]
-        return Counter(one for one in held if one)
+        reserved = [kept.machine.reservation_id for kept in await self._store.all()]
+        return Counter(name for name in reserved if name)
 
     async def _meet_launch_faults(self, claim: ClaimObject) -> None:
         now = self._clock.now()
-        if self.faults.throttled(Call.CREATE, now):
+        if self.faults.is_throttled(Call.CREATE, now):
             msg = f"launching node claim {claim.name}: too many requests"
             raise CreateError(msg, condition_reason="Throttled")
         if slowness := self.faults.slowness(claim, now):
@@ -218,13 +220,13 @@ class KwokProvider:
             raise failure
 
     def _meet_throttling(self, call: Call) -> None:
-        if self.faults.throttled(call, self._clock.now()):
+        if self.faults.is_throttled(call, self._clock.now()):
             msg = f"kwok: {call}: too many requests"
             raise CloudError(msg)
 
 
 @contextmanager
-def _failing(doing: str, failure: Callable[[str], CloudError]) -> Iterator[None]:
+def _cloud_errors(doing: str, failure: Callable[[str], CloudError]) -> Iterator[None]:
     """What the API refuses, told as a cloud tells it."""
     try:
         yield
@@ -237,44 +239,43 @@ def _create_error(message: str) -> CreateError:
     return CreateError(message, condition_reason="LaunchFailed")
 
 
-def _reported(kept: Kept) -> Instance:
+def _instance_of(kept: Kept) -> Instance:
     return kept.machine.instance(is_terminating=kept.is_terminating)
 
 
-def _gone(provider_id: str) -> NodeClaimNotFoundError:
+def _gone_error(provider_id: str) -> NodeClaimNotFoundError:
     return NodeClaimNotFoundError(f"there is no instance {provider_id}")
 
 
-def _nothing_left(claim: ClaimObject, sold_out: Sequence[SoldOut]) -> InsufficientCapacityError:
-    said = ", ".join(str(one) for one in sold_out[:_SHOWN])
+def _capacity_error(claim: ClaimObject, sold_out: Sequence[SoldOut]) -> InsufficientCapacityError:
+    texts = ", ".join(str(offering) for offering in sold_out[:_SHOWN])
     if len(sold_out) > _SHOWN:
-        said += f" and {len(sold_out) - _SHOWN} more"
-    why = f"sold out: {said}" if said else "no offering would do"
+        texts += f" and {len(sold_out) - _SHOWN} more"
+    why = f"sold out: {texts}" if texts else "no offering would do"
     msg = f"launching node claim {claim.name}: {why}"
     return InsufficientCapacityError(msg, sold_out=tuple(sold_out))
 
 
-def _left(offering: Offering, n_used: Counter[str]) -> bool:
+def _has_left(offering: Offering, n_used: Counter[str]) -> bool:
     """Whether there is any left of it; only reservations end."""
     if offering.capacity_type != labels.RESERVED:
         return True
     return n_used[offering.reservation_id] < offering.reservation_capacity
 
 
-def _unreserved(held: InstanceType, n_used: Counter[str]) -> InstanceType:
+def _with_counts(kind: InstanceType, n_used: Counter[str]) -> InstanceType:
     """The type with what is left of its reservations."""
-    if not any(at.reservation_id in n_used for at in held.offerings):
-        return held
+    if not any(at.reservation_id in n_used for at in kind.offerings):
+        return kind
     offerings = tuple(
         msgspec.structs.replace(
-            at,
-            reservation_capacity=max(at.reservation_capacity - n_used[at.reservation_id], 0),
+            at, reservation_capacity=max(at.reservation_capacity - n_used[at.reservation_id], 0)
         )
         if at.reservation_id in n_used
         else at
-        for at in held.offerings
+        for at in kind.offerings
     )
-    return msgspec.structs.replace(held, offerings=offerings)
+    return msgspec.structs.replace(kind, offerings=offerings)
 
 
 class NodeClasses:
@@ -288,44 +289,45 @@ class NodeClasses:
 
     async def registration_delay(self, ref: NodeClassRef) -> timedelta:
         """How long after its launch a node appears. Raises CloudError if there must be none."""
-        found = await self._read(ref.name) if _is_ours(ref) else None
-        if found is None or found.metadata.deletion_timestamp is not None:
+        node_class = await self._read(ref.name) if _is_ours(ref) else None
+        if node_class is None or node_class.metadata.deletion_timestamp is not None:
             msg = f"node class {ref.name} does not exist"
             raise InsufficientCapacityError(msg)
-        _check_ready(found)
-        return _delay(found)
+        _check_ready(node_class)
+        return _delay(node_class)
 
     async def _read(self, name: str) -> KWOKNodeClass | None:
         async with self._reading:
-            until, held = self._held.get(name, (None, None))
+            until, node_class = self._held.get(name, (None, None))
             if until is not None and self._clock.now() < until:
-                return held
+                return node_class
             try:
-                held = api.decode(KWOKNodeClass, await self._kube.get(Ref(KIND, name)))
+                node_class = api.decode(KWOKNodeClass, await self._kube.get(Ref(KIND, name)))
             except NotFoundError:
-                held = None
-            self._held[name] = (self._clock.now() + _BELIEVED_FOR, held)
-            return held
+                node_class = None
+            self._held[name] = (self._clock.now() + _BELIEVED_FOR, node_class)
+            return node_class
 
 
 def _is_ours(ref: NodeClassRef) -> bool:
     return (ref.group, ref.kind) == (KIND.group, KIND.name)
 
 
-def _check_ready(found: KWOKNodeClass) -> None:
-    for one in found.status.conditions:
-        if one.type != "Ready" or one.status == "True":
+def _check_ready(node_class: KWOKNodeClass) -> None:
+    for condition in node_class.status.conditions:
+        if condition.type != "Ready" or condition.status == "True":
             continue
-        msg = f"node class {found.metadata.name} is not ready: {one.message or one.reason}"
-        if one.status == "False":
+        why = condition.message or condition.reason
+        msg = f"node class {node_class.metadata.name} is not ready: {why}"
+        if condition.status == "False":
             raise NodeClassNotReadyError(msg)
         raise CreateError(msg, condition_reason="NodeClassReadinessUnknown")
 
 
-def _delay(found: KWOKNodeClass) -> timedelta:
-    text = found.spec.node_registration_delay
+def _delay(node_class: KWOKNodeClass) -> timedelta:
+    text = node_class.spec.node_registration_delay
     try:
         return max(duration.parse(text), timedelta(0)) if text else timedelta(0)
     except ValueError as error:
-        msg = f"node class {found.metadata.name}: spec.nodeRegistrationDelay: {error}"
+        msg = f"node class {node_class.metadata.name}: spec.nodeRegistrationDelay: {error}"
         raise CreateError(msg, condition_reason="NodeClassInvalid") from None

@@ -80,7 +80,7 @@ class Machine(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaul
         )
 
 
-def launched(claim: ClaimObject, choice: Priced, *, now: datetime, delay: timedelta) -> Machine:
+def new_machine(claim: ClaimObject, choice: Priced, *, now: datetime, delay: timedelta) -> Machine:
     """The machine that a claim gets of this choice.
 
     It has what its type has. What the claim asks for beyond that, an overlay has promised.
@@ -99,7 +99,7 @@ def launched(claim: ClaimObject, choice: Priced, *, now: datetime, delay: timede
     )
 
 
-def recorded(annotations: Mapping[str, str]) -> Machine | None:
+def recorded_machine(annotations: Mapping[str, str]) -> Machine | None:
     """The machine that an object keeps the record of, if it keeps one."""
     record = annotations.get(RECORD)
     if record is None:
@@ -119,7 +119,7 @@ def node(
     machine: Machine, claim_labels: Mapping[str, str], claim_annotations: Mapping[str, str]
 ) -> dict[str, Json]:
     """The Node object with which the machine registers."""
-    held: dict[str, Json] = {
+    own_labels: dict[str, Json] = {
         **claim_labels,
         **machine.labels,
         labels.HOSTNAME: machine.name,
@@ -132,7 +132,7 @@ def node(
         "kind": "Node",
         "metadata": {
             "name": machine.name,
-            "labels": held,
+            "labels": own_labels,
             "annotations": {**claim_annotations, FAKE: "fake", RECORD: machine.record()},
         },
         "spec": {
@@ -141,8 +141,8 @@ def node(
         },
         "status": {
             "phase": "Pending",
-            "capacity": {**quantity.rendered(machine.capacity)},
-            "allocatable": {**quantity.rendered(machine.allocatable)},
+            "capacity": {**quantity.render_all(machine.capacity)},
+            "allocatable": {**quantity.render_all(machine.allocatable)},
         },
     }
 
@@ -171,22 +171,22 @@ class Store:
 
     async def find(self, name: str) -> Kept | None:
         """The machine of this name."""
-        pending = _pending(await self._bare(_CLAIM, name))
-        registered = _registered(await self._bare(_NODE, name))
+        pending = _pending_machine(await self._bare(_CLAIM, name))
+        registered = _registered_machine(await self._bare(_NODE, name))
         return registered or pending
 
     async def all(self) -> tuple[Kept, ...]:
         """Every machine, by name."""
-        found: dict[str, Kept] = {}
-        async for one in self._each(Scope(_CLAIM)):
-            if pending := _pending(one):
-                found[pending.machine.name] = pending
-        async for one in self._each(Scope(_NODE, labels=f"{FAKE}=fake")):
-            if registered := _registered(one):
-                is_noted = registered.machine.name in found
+        kept_by_name: dict[str, Kept] = {}
+        async for wire in self._each(Scope(_CLAIM)):
+            if pending := _pending_machine(wire):
+                kept_by_name[pending.machine.name] = pending
+        async for wire in self._each(Scope(_NODE, labels=f"{FAKE}=fake")):
+            if registered := _registered_machine(wire):
+                is_noted = registered.machine.name in kept_by_name
                 registered = msgspec.structs.replace(registered, is_noted=is_noted)
-                found[registered.machine.name] = registered
-        return tuple(found[name] for name in sorted(found))
+                kept_by_name[registered.machine.name] = registered
+        return tuple(kept_by_name[name] for name in sorted(kept_by_name))
 
     async def register(self, machine: Machine, claim: ClaimObject) -> Machine:
         """Make its Node; the machine that the claim already has, if it has one."""
@@ -195,12 +195,12 @@ class Store:
             try:
                 await self._kube.create(_NODE, body)
             except AlreadyExistsError:
-                held = await self._bare(_NODE, machine.name)
+                existing = await self._bare(_NODE, machine.name)
             else:
                 return machine
-            if held is not None:
-                return _same(machine, _registered(held))
-        raise _unsettled(machine.name)
+            if existing is not None:
+                return _same(machine, _registered_machine(existing))
+        raise _conflict_error(machine.name)
 
     async def note(self, machine: Machine) -> Machine:
         """Keep a machine that has yet to register; the one that its claim has, if it has one."""
@@ -209,23 +209,25 @@ class Store:
             if claim is None or claim.metadata.uid != machine.claim_uid:
                 msg = f"launching node claim {machine.name}: the claim is gone"
                 raise CreateError(msg, condition_reason="NodeClaimNotFound")
-            held = _pending(claim) or _registered(await self._bare(_NODE, machine.name))
-            if held is not None:
-                return _same(machine, held)
+            kept = _pending_machine(claim) or _registered_machine(
+                await self._bare(_NODE, machine.name)
+            )
+            if kept is not None:
+                return _same(machine, kept)
             try:
                 await self._write_record(claim, machine.record())
             except (ConflictError, NotFoundError):
                 continue  # somebody changed the claim: look again
             return machine
-        raise _unsettled(machine.name)
+        raise _conflict_error(machine.name)
 
     async def appear(self, machine: Machine) -> None:
         """Register a machine whose time has come, unless its claim no longer wants it."""
         wire = await self._read(_CLAIM, machine.name, api.NodeClaim)
         if wire is None or wire.metadata.deletion_timestamp is not None:
             return
-        held = _pending(wire)
-        if held is None or held.machine.claim_uid != machine.claim_uid:
+        kept = _pending_machine(wire)
+        if kept is None or kept.machine.claim_uid != machine.claim_uid:
             return
         claim = ClaimObject(
             wire.metadata.name,
@@ -233,7 +235,7 @@ class Store:
             labels=wire.metadata.labels,
             annotations=wire.metadata.annotations,
         )
-        await self.register(held.machine, claim)
+        await self.register(kept.machine, claim)
         await self._strike(machine.name)
 
     async def remove(self, kept: Kept) -> None:
@@ -304,28 +306,30 @@ class Store:
             page = await self._kube.list(scope, limit=_PAGE, token=page.token)
 
 
-def _pending(claim: api.Object | None) -> Kept | None:
-    held = recorded(claim.metadata.annotations) if claim else None
+def _pending_machine(claim: api.Object | None) -> Kept | None:
+    machine = recorded_machine(claim.metadata.annotations) if claim else None
     # A record is the claim's only if it says so: annotations are copied about.
-    is_its_own = held is not None and claim is not None and held.claim_uid == claim.metadata.uid
-    return Kept(held, is_noted=True) if held is not None and is_its_own else None
+    is_its_own = (
+        machine is not None and claim is not None and machine.claim_uid == claim.metadata.uid
+    )
+    return Kept(machine, is_noted=True) if machine is not None and is_its_own else None
 
 
-def _registered(node: api.Object | None) -> Kept | None:
-    held = recorded(node.metadata.annotations) if node else None
-    if node is None or held is None or held.name != node.metadata.name:
+def _registered_machine(node: api.Object | None) -> Kept | None:
+    machine = recorded_machine(node.metadata.annotations) if node else None
+    if node is None or machine is None or machine.name != node.metadata.name:
         return None
-    return Kept(held, node.metadata.uid, node.metadata.deletion_timestamp is not None)
+    return Kept(machine, node.metadata.uid, node.metadata.deletion_timestamp is not None)
 
 
-def _same(wanted: Machine, held: Kept | None) -> Machine:
+def _same(wanted: Machine, kept: Kept | None) -> Machine:
     """What is held, if it is the same claim's."""
-    if held is not None and held.machine.claim_uid == wanted.claim_uid:
-        return held.machine
+    if kept is not None and kept.machine.claim_uid == wanted.claim_uid:
+        return kept.machine
     msg = f"launching node claim {wanted.name}: there is another Node of that name"
     raise CreateError(msg, condition_reason="NodeNameTaken")
 
 
-def _unsettled(name: str) -> CreateError:
+def _conflict_error(name: str) -> CreateError:
     msg = f"launching node claim {name}: its objects keep changing"
     return CreateError(msg, condition_reason="LaunchFailed")

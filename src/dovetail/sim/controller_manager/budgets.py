@@ -43,7 +43,7 @@ async def count_budget(control: PodControl, workload: WorkloadObject) -> float |
         if selector.matches(pod.metadata.labels)
     ]
     noted = mapping(mapping(workload.tree.get("status")).get("disruptedPods"))
-    disrupted = _still_disrupted(noted, pods, control.clock.now())
+    disrupted = _disrupted_pods(noted, pods, control.clock.now())
     n_healthy = sum(
         is_ready(pod)
         and pod.metadata.deletion_timestamp is None
@@ -65,7 +65,7 @@ async def count_budget(control: PodControl, workload: WorkloadObject) -> float |
     return _FORGETS_AFTER.total_seconds() if disrupted else None
 
 
-def _still_disrupted(
+def _disrupted_pods(
     noted: Mapping[str, Json], pods: list[api.Pod], now: datetime
 ) -> frozenset[str]:
     """Pods that an eviction was granted for and that have yet to go."""

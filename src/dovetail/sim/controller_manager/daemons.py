@@ -18,16 +18,16 @@ from dovetail.sim.controller_manager.pod_control import (
     Obj,
     PodControl,
     WorkloadObject,
+    as_list,
     is_active,
     is_outdated,
     is_ready,
-    listed,
     mapping,
     replaces_pods,
     template_hash,
 )
 from dovetail.sim.filters import wants
-from dovetail.state.nodes import observed
+from dovetail.state.nodes import node_of
 from dovetail.state.shelf import Inventory
 from dovetail.state.specs import Templates
 from dovetail.state.workloads import daemon_sets
@@ -38,14 +38,14 @@ _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 async def keep_daemon_set(control: PodControl, workload: WorkloadObject) -> None:
     """Make the pods that nodes lack, delete those that a node will have no more."""
-    held = api.read(DAEMON_SET, await control.kube.get(workload.ref))
-    sets = daemon_sets(Inventory([held]), Templates())
+    daemon_set = api.read(DAEMON_SET, await control.kube.get(workload.ref))
+    sets = daemon_sets(Inventory([daemon_set]), Templates())
     if not sets:
         return
     daemon = sets[0]
     wires = await control.wires(wire.NODE)
-    nodes = {item.metadata.name: observed(item) for item in wires if isinstance(item, api.Node)}
-    by_node = _by_node(await control.owned(workload))
+    nodes = {item.metadata.name: node_of(item) for item in wires if isinstance(item, api.Node)}
+    by_node = _by_node(await control.owned_pods(workload))
     for name, pods in by_node.items():
         await _thin_out(control, pods, stays=name in nodes and _may_stay(daemon, nodes[name]))
     belonging = [name for name in sorted(nodes) if _belongs(daemon, nodes[name])]
@@ -84,7 +84,7 @@ def _by_node(pods: list[api.Pod]) -> dict[str, list[api.Pod]]:
 async def _thin_out(control: PodControl, pods: list[api.Pod], *, stays: bool) -> None:
     """Delete pods that have ended, and of the others all but one, or all."""
     active = [item for item in pods if is_active(item)]
-    over = [one for one in pods if one not in active and one.metadata.deletion_timestamp is None]
+    over = [pod for pod in pods if pod not in active and pod.metadata.deletion_timestamp is None]
     for pod in (*over, *active[int(stays) :]):
         await control.delete_pod(pod)
 
@@ -121,15 +121,15 @@ async def _make(
     field: Json = {"key": labels.NODE_NAME_FIELD, "operator": "In", "values": [node_name]}
     here: Json = {_REQUIRED: {"nodeSelectorTerms": [{"matchFields": [field]}]}}
     own = [str(item) for item in map(_toleration_tree, daemon.spec.tolerations)]
-    said = {str(_bare(mapping(item))) for item in listed(template.get("tolerations"))}
+    texts = {str(_bare(mapping(item))) for item in as_list(template.get("tolerations"))}
     more = [
         _toleration_tree(toleration)
         for toleration, text in zip(daemon.spec.tolerations, own, strict=True)
-        if text not in said
+        if text not in texts
     ]
     spec: Obj = {
         "affinity": {**affinity, "nodeAffinity": here},
-        "tolerations": [*listed(template.get("tolerations")), *more],
+        "tolerations": [*as_list(template.get("tolerations")), *more],
     }
     marked: Obj = {TEMPLATE: template_hash(workload.template)}
     meta: Obj = {"generateName": f"{workload.meta.name}-", "labels": marked}
@@ -137,13 +137,13 @@ async def _make(
 
 
 def _toleration_tree(toleration: Toleration) -> Obj:
-    found: Obj = {
+    tree: Obj = {
         "key": toleration.key,
         "operator": toleration.operator,
         "value": toleration.value,
         "effect": toleration.effect,
     }
-    return _bare(found)
+    return _bare(tree)
 
 
 def _bare(tree: Obj) -> Obj:

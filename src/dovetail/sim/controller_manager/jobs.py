@@ -11,9 +11,9 @@ from dovetail.sim.controller_manager.pod_control import (
     Obj,
     PodControl,
     WorkloadObject,
+    as_list,
     is_active,
     is_ready,
-    listed,
     mapping,
 )
 
@@ -25,9 +25,9 @@ _TRIES: Final = 6
 async def keep_job(control: PodControl, workload: WorkloadObject) -> None:
     """Run as many pods as are still needed, and say when it is done."""
     before = mapping(workload.tree.get("status"))
-    if any(mapping(item).get("type") in _ENDS for item in listed(before.get("conditions"))):
+    if any(mapping(item).get("type") in _ENDS for item in as_list(before.get("conditions"))):
         return
-    pods = await control.owned(workload)
+    pods = await control.owned_pods(workload)
     active = [item for item in pods if is_active(item)]
     n_succeeded = sum(item.status.phase == "Succeeded" for item in pods)
     n_failed = sum(item.status.phase == "Failed" for item in pods)

@@ -31,7 +31,7 @@ def mapping(tree: Json) -> Obj:
     return tree if isinstance(tree, dict) else {}
 
 
-def listed(tree: Json) -> list[Json]:
+def as_list(tree: Json) -> list[Json]:
     """The tree if it is a list, else an empty one."""
     return tree if isinstance(tree, list) else []
 
@@ -60,8 +60,8 @@ class WorkloadObject(msgspec.Struct, frozen=True):
 
     def number(self, field: str, default: int) -> int:
         """A whole number of its spec."""
-        found = self.spec.get(field)
-        return found if isinstance(found, int) else default
+        value = self.spec.get(field)
+        return value if isinstance(value, int) else default
 
     def owner(self) -> Obj:
         """A reference to it."""
@@ -94,17 +94,17 @@ class PodControl:
         objects = await self.wires(wire.POD, namespace)
         return [item for item in objects if isinstance(item, api.Pod)]
 
-    async def owned(self, workload: WorkloadObject) -> list[api.Pod]:
+    async def owned_pods(self, workload: WorkloadObject) -> list[api.Pod]:
         """The pods that it controls."""
         pods = await self.pods(workload.ref.namespace)
         return [pod for pod in pods if controller_uid(pod) == workload.meta.uid]
 
     async def make_pod(self, workload: WorkloadObject, meta: Obj, spec: Obj) -> None:
         """Make a pod of a workload."""
-        held = mapping(workload.template.get("metadata"))
+        template = mapping(workload.template.get("metadata"))
         joined: Obj = {"labels": {}, "annotations": {}}
         for field in joined:
-            joined[field] = {**mapping(held.get(field)), **mapping(meta.get(field))}
+            joined[field] = {**mapping(template.get(field)), **mapping(meta.get(field))}
         names = {key: value for key, value in meta.items() if key not in joined}
         body: Obj = {
             "apiVersion": "v1",
@@ -130,9 +130,9 @@ class PodControl:
             await self.kube.patch(workload.ref, Patch({"status": wanted}, subresource="status"))
 
 
-def controller_uid(found: api.Object) -> str:
+def controller_uid(item: api.Object) -> str:
     """The uid of whoever controls it, if anybody does."""
-    owners = found.metadata.owner_references
+    owners = item.metadata.owner_references
     return next((owner.uid for owner in owners if owner.controller), "")
 
 
@@ -195,7 +195,7 @@ def conditions(
     reason = "MinimumReplicasAvailable" if is_available else "MinimumReplicasUnavailable"
     progress = "NewReplicaSetAvailable" if is_through else "ReplicaSetUpdated"
     before = [
-        mapping(item) for item in listed(mapping(workload.tree.get("status")).get("conditions"))
+        mapping(item) for item in as_list(mapping(workload.tree.get("status")).get("conditions"))
     ]
     return [
         _since(before, wire.condition("Available", holds=is_available, now=now, reason=reason)),
@@ -205,12 +205,12 @@ def conditions(
 
 def _since(before: list[Obj], wanted: Obj) -> Json:
     """A condition with the time of its last change, which is not now if nothing has changed."""
-    held = next((item for item in before if item.get("type") == wanted["type"]), {})
+    last = next((item for item in before if item.get("type") == wanted["type"]), {})
     stamp = wanted["lastTransitionTime"]
-    if held.get("status") == wanted["status"]:
-        stamp = held.get("lastTransitionTime")
-    is_same = held.get("reason") == wanted["reason"] and held.get("status") == wanted["status"]
-    updated = held.get("lastUpdateTime") if is_same else wanted["lastTransitionTime"]
+    if last.get("status") == wanted["status"]:
+        stamp = last.get("lastTransitionTime")
+    is_same = last.get("reason") == wanted["reason"] and last.get("status") == wanted["status"]
+    updated = last.get("lastUpdateTime") if is_same else wanted["lastTransitionTime"]
     return {**wanted, "lastTransitionTime": stamp, "lastUpdateTime": updated}
 
 

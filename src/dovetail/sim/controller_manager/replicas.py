@@ -35,11 +35,11 @@ _HASH: Final = "pod-template-hash"
 async def keep_replica_set(control: PodControl, workload: WorkloadObject) -> None:
     """Make missing pods, delete surplus ones."""
     wanted = workload.number("replicas", 1)
-    pods = [item for item in await control.owned(workload) if is_active(item)]
+    pods = [item for item in await control.owned_pods(workload) if is_active(item)]
     for _ in range(wanted - len(pods)):
         await control.make_pod(workload, {"generateName": f"{workload.meta.name}-"}, {})
     crowds = Counter(item.spec.node_name for item in pods)
-    going = sorted(pods, key=lambda one: _worth(one, crowds))
+    going = sorted(pods, key=lambda pod: _worth(pod, crowds))
     for pod in going[: max(len(pods) - wanted, 0)]:
         await control.delete_pod(pod)
     n_ready = sum(map(is_ready, pods))
@@ -117,9 +117,9 @@ async def _roll_out(
         await _scale(control, workload_object, n_kept)
 
 
-def _count(one: WorkloadObject | None, field: str) -> int:
-    found = mapping(one.tree.get("status")).get(field) if one is not None else 0
-    return found if isinstance(found, int) else 0
+def _count(item: WorkloadObject | None, field: str) -> int:
+    count = mapping(item.tree.get("status")).get(field) if item is not None else 0
+    return count if isinstance(count, int) else 0
 
 
 async def _scale(control: PodControl, workload_object: WorkloadObject, replicas: int) -> None:
@@ -131,8 +131,8 @@ async def _make_set(
     control: PodControl, workload: WorkloadObject, digest: str, revision: int
 ) -> None:
     marked: Obj = {_HASH: digest}
-    held = mapping(workload.template.get("metadata"))
-    meta: Obj = {**held, "labels": {**mapping(held.get("labels")), **marked}}
+    template = mapping(workload.template.get("metadata"))
+    meta: Obj = {**template, "labels": {**mapping(template.get("labels")), **marked}}
     selector = mapping(workload.spec.get("selector"))
     chosen: Obj = {**selector, "matchLabels": {**mapping(selector.get("matchLabels")), **marked}}
     spec: Json = {

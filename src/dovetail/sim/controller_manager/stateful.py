@@ -18,10 +18,10 @@ from dovetail.sim.controller_manager.pod_control import (
     Obj,
     PodControl,
     WorkloadObject,
+    as_list,
     is_active,
     is_outdated,
     is_ready,
-    listed,
     mapping,
     replaces_pods,
     template_hash,
@@ -36,7 +36,7 @@ async def keep_stateful_set(control: PodControl, workload: WorkloadObject) -> No
     start = mapping(workload.spec.get("ordinals")).get("start")
     first = start if isinstance(start, int) else 0
     numbers = range(first, first + workload.number("replicas", 1))
-    result = {pod.metadata.name: pod for pod in await control.owned(workload)}
+    result = {pod.metadata.name: pod for pod in await control.owned_pods(workload)}
     names = {f"{workload.meta.name}-{number}": number for number in numbers}
     is_parallel = workload.spec.get("podManagementPolicy") == "Parallel"
     for name, number in names.items():
@@ -87,7 +87,7 @@ def _number(name: str) -> int:
 
 async def _make(control: PodControl, workload: WorkloadObject, name: str, number: int) -> None:
     volumes: list[Json] = []
-    for item in map(mapping, listed(workload.spec.get("volumeClaimTemplates"))):
+    for item in map(mapping, as_list(workload.spec.get("volumeClaimTemplates"))):
         kind = str(mapping(item.get("metadata")).get("name"))
         claim = f"{kind}-{name}"
         await _claim(control, workload, claim, item)
@@ -96,7 +96,7 @@ async def _make(control: PodControl, workload: WorkloadObject, name: str, number
     replaced = {str(mapping(volume)["name"]) for volume in volumes}
     kept = [
         item
-        for item in listed(template.get("volumes"))
+        for item in as_list(template.get("volumes"))
         if str(mapping(item).get("name")) not in replaced
     ]
     meta: Obj = {
@@ -111,11 +111,11 @@ async def _make(control: PodControl, workload: WorkloadObject, name: str, number
 
 
 async def _claim(control: PodControl, workload: WorkloadObject, name: str, template: Obj) -> None:
-    held = mapping(template.get("metadata"))
+    metadata = mapping(template.get("metadata"))
     body: Obj = {
         "apiVersion": "v1",
         "kind": CLAIM.name,
-        "metadata": {**held, "name": name},
+        "metadata": {**metadata, "name": name},
         "spec": template.get("spec"),
     }
     with suppress(AlreadyExistsError):  # it outlives its pod, and waits for the next

@@ -22,7 +22,7 @@ from dovetail.model.backoff import Chance
 from dovetail.sim import wire
 from dovetail.sim.controller_manager import budgets, daemons, jobs, replicas, stateful
 from dovetail.sim.controller_manager.pod_control import PodControl, WorkloadObject, controller_uid
-from dovetail.sim.wire import patient, tolerated
+from dovetail.sim.wire import patient, tolerate
 
 _Keep = Callable[[PodControl, WorkloadObject], Awaitable[float | None]]
 _KEEP: Final[dict[str, tuple[api.Kind, _Keep]]] = {
@@ -50,7 +50,7 @@ class Workloads:
         self._timer = timer
         self._control = PodControl(kube, clock)
         self._errands: WorkQueue[_Errand] = WorkQueue(
-            self._run_errand, failed=tolerated, queue_settings=patient(timer, chance, 1)
+            self._run_errand, failed=tolerate, queue_settings=patient(timer, chance, 1)
         )
         self._is_untidy = asyncio.Event()
         intake, pace = Intake(), Pace(timer, chance)
@@ -66,12 +66,12 @@ class Workloads:
             for mirror in self._mirrors.values():
                 group.create_task(mirror.run())
             if isinstance(self._kube, MemoryKube):
-                group.create_task(self._tidy(self._kube))
+                group.create_task(self._collect_garbage(self._kube))
             for mirror in self._mirrors.values():
                 await mirror.wait_in_sync()
             await self._errands.run()
 
-    async def _tidy(self, kube: MemoryKube) -> None:
+    async def _collect_garbage(self, kube: MemoryKube) -> None:
         """Collect what has lost its owner, a second after anything has changed."""
         while True:
             await self._is_untidy.wait()
@@ -83,50 +83,50 @@ class Workloads:
         if not isinstance(notice, Present | Absent):
             return
         self._is_untidy.set()
-        found = notice.object
-        match found:
+        item = notice.object
+        match item:
             case api.Pod():
-                self._hear_pod(found)
+                self._hear_pod(item)
             case api.Node():
-                self._hear_node(found.metadata.name)
+                self._hear_node(item.metadata.name)
             case _:
-                key = (found.kind, found.metadata.namespace, found.metadata.name)
+                key = (item.kind, item.metadata.namespace, item.metadata.name)
                 self._errands.add(key)
-                self._tell_owners(found)
+                self._tell_owners(item)
 
     def _hear_pod(self, pod: api.Pod) -> None:
         self._tell_owners(pod)
         namespace = pod.metadata.namespace
-        for place, name in self._mirrors[budgets.BUDGET.name].held:
+        for place, name in self._mirrors[budgets.BUDGET.name].objects:
             if place == namespace:
                 self._errands.add((budgets.BUDGET.name, place, name))
-        if pod.spec.node_name and ("", pod.spec.node_name) not in self._mirrors["Node"].held:
-            self._errands.add_after((_ORPHAN, namespace, pod.metadata.name), self._mourning(pod))
+        if pod.spec.node_name and ("", pod.spec.node_name) not in self._mirrors["Node"].objects:
+            self._errands.add_after((_ORPHAN, namespace, pod.metadata.name), self._delay_of(pod))
 
     def _hear_node(self, name: str) -> None:
-        for namespace, daemon in self._mirrors[daemons.DAEMON_SET.name].held:
+        for namespace, daemon in self._mirrors[daemons.DAEMON_SET.name].objects:
             self._errands.add((daemons.DAEMON_SET.name, namespace, daemon))
-        if ("", name) not in self._mirrors["Node"].held:
-            for pod in self._mirrors["Pod"].held.values():
+        if ("", name) not in self._mirrors["Node"].objects:
+            for pod in self._mirrors["Pod"].objects.values():
                 if isinstance(pod, api.Pod) and pod.spec.node_name == name:
                     key = (_ORPHAN, pod.metadata.namespace, pod.metadata.name)
-                    self._errands.add_after(key, self._mourning(pod))
+                    self._errands.add_after(key, self._delay_of(pod))
 
-    def _mourning(self, pod: api.Pod) -> float:
+    def _delay_of(self, pod: api.Pod) -> float:
         return 0.0 if pod.metadata.deletion_timestamp is not None else _ORPHANED_SECONDS
 
-    def _tell_owners(self, found: api.Object) -> None:
+    def _tell_owners(self, item: api.Object) -> None:
         """Whoever controls it looks again; a ReplicaSet's change is its Deployment's concern."""
-        if not controller_uid(found):
+        if not controller_uid(item):
             return
-        for owner in found.metadata.owner_references:
+        for owner in item.metadata.owner_references:
             if owner.controller and owner.kind in _KEEP:
-                self._errands.add((owner.kind, found.metadata.namespace, owner.name))
+                self._errands.add((owner.kind, item.metadata.namespace, owner.name))
 
     async def _run_errand(self, errand: _Errand) -> float | None:
         kind_name, namespace, name = errand
         if kind_name == _ORPHAN:
-            await self._bury(Ref(wire.POD, name, namespace))
+            await self._delete_pod(Ref(wire.POD, name, namespace))
             return None
         kind, keep = _KEEP[kind_name]
         workload = await self._control.read(Ref(kind, name, namespace))
@@ -134,7 +134,7 @@ class Workloads:
             return None
         return await keep(self._control, workload)
 
-    async def _bury(self, ref: Ref) -> None:
+    async def _delete_pod(self, ref: Ref) -> None:
         """Delete a pod whose node is gone for good."""
         try:
             pod = api.decode(api.Pod, await self._kube.get(ref))

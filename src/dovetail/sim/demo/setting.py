@@ -39,7 +39,7 @@ class Setting:
         self.adapted: list[str] = []
 
 
-def shipped() -> Setting:
+def demo_setting() -> Setting:
     """The little company of the demo."""
     return Setting([tree for name in _BEGINNING for tree in _read(name)])
 
@@ -54,7 +54,7 @@ def _read(name: str) -> Iterator[Obj]:
     yield from (tree for _, tree in yaml_trees.trees(data) if isinstance(tree, dict))
 
 
-def brought(directory: str) -> Setting:
+def setting_of(directory: str) -> Setting:
     """What a user's directory holds, with a node class that pretends. Raises InputError."""
     place = Path(directory)
     if not place.is_dir():
@@ -88,7 +88,7 @@ def _documents(path: Path) -> Iterator[Obj]:
                 yield item
 
 
-def _adapt(tree: Obj, found: Setting) -> None:
+def _adapt(tree: Obj, setting: Setting) -> None:
     """Nodes of the demo are pretended, whatever node class a pool asks for."""
     if tree.get("kind") != "NodePool":
         return
@@ -97,13 +97,13 @@ def _adapt(tree: Obj, found: Setting) -> None:
         inner = inner.get(field) if isinstance(inner, dict) else None
     if isinstance(inner, dict) and inner.get("nodeClassRef") != _NODE_CLASS:
         inner["nodeClassRef"] = dict(_NODE_CLASS)
-        found.adapted.append(_name(tree))
+        setting.adapted.append(_name(tree))
 
 
 async def settle(kube: Kube, setting: Setting) -> None:
     """Make the objects. Kinds that the demo does not know are counted. Raises InputError."""
-    kinds = api.extended((PLUGIN.extension,))
-    for tree in sorted(setting.trees, key=_turn):
+    kinds = api.all_kinds((PLUGIN.extension,))
+    for tree in sorted(setting.trees, key=_sort_key):
         kind = kinds.get((_group(tree), str(tree.get("kind"))))
         if kind is None:
             setting.skipped[str(tree.get("kind"))] += 1
@@ -127,7 +127,7 @@ async def _ensure_namespace(kube: Kube, name: str) -> None:
         return
 
 
-def _turn(tree: Obj) -> int:
+def _sort_key(tree: Obj) -> int:
     kind = str(tree.get("kind"))
     return 0 if kind in _FIRST else 2 if kind in _LAST else 1
 
@@ -135,9 +135,9 @@ def _turn(tree: Obj) -> int:
 def _clean(tree: Obj) -> Obj:
     """Without what a server wrote into it."""
     meta = tree.get("metadata")
-    held = meta if isinstance(meta, dict) else {}
+    metadata = meta if isinstance(meta, dict) else {}
     written = {"resourceVersion", "uid", "creationTimestamp", "managedFields", "generation"}
-    kept: Obj = {key: value for key, value in held.items() if key not in written}
+    kept: Obj = {key: value for key, value in metadata.items() if key not in written}
     return {**{key: value for key, value in tree.items() if key != "status"}, "metadata": kept}
 
 

@@ -77,7 +77,7 @@ class Story:
         self._n_jobs = 0
         self._dates: tuple[tuple[timedelta, Callable[[], Awaitable[None]]], ...] = (
             (timedelta(hours=1), self._reports),
-            (timedelta(hours=10), self._training),
+            (timedelta(hours=10), self._begin_training),
             (timedelta(hours=13, minutes=20), self._interruption),
             (timedelta(hours=15), self._shortage),
             (timedelta(hours=20, minutes=40), self._interruption),
@@ -108,7 +108,7 @@ class Story:
         self._tell(self._clock.now(), "Nightly reports begin: 40 pods that require spot nodes")
         await self._begin("reports")
 
-    async def _training(self) -> None:
+    async def _begin_training(self) -> None:
         self._tell(self._clock.now(), "A training job requests three GPUs")
         await self._begin("training")
 

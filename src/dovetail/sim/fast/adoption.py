@@ -25,7 +25,7 @@ def adopt_pods(cluster: FastCluster, binder: Binder, crews: Mapping[str, Crew]) 
     for pods in by_owner.values():
         crew = crews.get(name_of(pods[0]))
         if crew is None:
-            crew = Crew(kept(pods[0], cluster.given.disruption_budgets), cluster)
+            crew = Crew(workload_of(pods[0], cluster.given.disruption_budgets), cluster)
         _adopt(pods, crew, cluster, binder)
 
 
@@ -53,7 +53,7 @@ def name_of(pod: Pod) -> str:
     return pod.workload.partition("/")[2] or pod.key
 
 
-def kept(first: Pod, budgets: Iterable[DisruptionBudget]) -> AppDemand:
+def workload_of(first: Pod, budgets: Iterable[DisruptionBudget]) -> AppDemand:
     """The workload of a pod, as far as the pod tells; it says nothing of how many there are."""
     guard = next((budget for budget in budgets if _guards(budget, first)), None)
     owner = first.owner

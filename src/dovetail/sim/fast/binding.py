@@ -46,7 +46,7 @@ class Binder:
         self._due[pod.key] = None
         self._plan_round(self._cluster.now)
 
-    def changed(self) -> None:
+    def note_change(self) -> None:
         """The cluster is another now."""
         self._revision += 1
         if self._due:
@@ -54,7 +54,7 @@ class Binder:
         elif self._asleep:
             self._plan_round(self._asleep[0][0])
 
-    def waiting(self) -> tuple[Pod, ...]:
+    def pending_pods(self) -> tuple[Pod, ...]:
         """The pods that wait."""
         for pod in [item for item in self._waiting.values() if self._is_over(item)]:
             self._leave(pod)
@@ -67,7 +67,7 @@ class Binder:
             return
         told = [pod for pod in meant if pod.nominated_node_name == node]
         others = [pod for pod in meant if pod.nominated_node_name != node]
-        for pod in Steerable(self._waiting.values()).chosen(others, told):
+        for pod in Steerable(self._waiting.values()).choose(others, told):
             self._placing.take_back(pod)
             nominated = msgspec.structs.replace(pod, nominated_node_name=node)
             self._waiting[pod.key] = nominated
@@ -91,7 +91,7 @@ class Binder:
         self._wake()
         hopeless: set[tuple[int, int, str, str]] = set()
         pods = [self._waiting[key] for key in self._due if key in self._waiting]
-        for pod in sorted(pods, key=_turn):
+        for pod in sorted(pods, key=_sort_key):
             if self._is_over(pod):
                 self._leave(pod)
             elif self._may_try(pod.key):
@@ -104,8 +104,8 @@ class Binder:
         now = self._cluster.now
         while self._asleep and self._asleep[0][0] <= now:
             until, key = heappop(self._asleep)
-            held = self._tried.get(key)
-            if held is not None and held.next_at == until:
+            tried = self._tried.get(key)
+            if tried is not None and tried.next_at == until:
                 self._due[key] = None
 
     def _is_over(self, waiting: Pod) -> bool:
@@ -125,14 +125,14 @@ class Binder:
 
     def _try(self, pod: Pod, hopeless: set[tuple[int, int, str, str]]) -> None:
         likeness = (id(pod.spec), id(pod.labels), pod.namespace, pod.nominated_node_name)
-        chosen = "" if likeness in hopeless else self._placing.chosen(pod)
+        chosen = "" if likeness in hopeless else self._placing.choose(pod)
         if chosen:
             self._leave(pod)
             self._cluster.bind(pod.key, chosen)
             return
         hopeless.add(likeness)
-        held = self._tried.get(pod.key)
-        n_times = held.n_times + 1 if held is not None else 1
+        tried = self._tried.get(pod.key)
+        n_times = tried.n_times + 1 if tried is not None else 1
         wait = min(_SHORTEST * 2 ** min(n_times - 1, 10), _LONGEST)
         until = self._cluster.now + wait
         self._tried[pod.key] = _Tried(n_times, self._revision, until)
@@ -140,6 +140,6 @@ class Binder:
         heappush(self._asleep, (until, pod.key))
 
 
-def _turn(pod: Pod) -> tuple[int, float, str]:
+def _sort_key(pod: Pod) -> tuple[int, float, str]:
     since = pod.created_at.timestamp() if pod.created_at is not None else 0.0
     return (-pod.spec.priority, since, pod.key)

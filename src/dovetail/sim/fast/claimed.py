@@ -23,16 +23,16 @@ from dovetail.sim.filters import wants
 _STARTED: Final = tuple(Condition(name, "True") for name in (LAUNCHED, REGISTERED, INITIALIZED))
 
 
-def claimed(launch: Launch, choice: Priced, pool: NodePool, now: datetime) -> Node:
+def claimed_node(launch: Launch, choice: Priced, pool: NodePool, now: datetime) -> Node:
     """The node that is to come."""
     kind = choice.instance_type
     own = {labels.NODE_POOL: launch.node_pool, labels.HOSTNAME: launch.name}
     fixed = fixed_labels(kind, choice.offering)
     is_planned = _is_planned(launch, choice)  # then the plan has chosen among labels left open
-    held = {**fixed, **launch.labels} if is_planned else {**launch.labels, **fixed}
+    stated = {**fixed, **launch.labels} if is_planned else {**launch.labels, **fixed}
     return Node(
         name=launch.name,
-        labels={**held, **own},
+        labels={**stated, **own},
         taints=(*launch.taints, *launch.startup_taints),
         startup_taints=launch.startup_taints,
         capacity=kind.capacity,
@@ -66,7 +66,7 @@ def claim_of(node: Node, pool: NodePool | None = None) -> ClaimObject:
     )
 
 
-def started(claim: Node) -> Node:
+def started_node(claim: Node) -> Node:
     """The node once it takes pods."""
     starting = set(claim.startup_taints)
     return msgspec.structs.replace(
@@ -102,7 +102,9 @@ def fixed_labels(kind: InstanceType, offering: Offering) -> dict[str, str]:
     """The labels of a node of this type, bought so."""
     stated = kind.requirements & offering.requirements
     return {
-        one.key: min(one.values) for one in stated.sorted() if one.values and not one.complement
+        need.key: min(need.values)
+        for need in stated.sorted()
+        if need.values and not need.complement
     }
 
 

@@ -132,7 +132,7 @@ class FastCluster:
         self._pass()
         self.figures.n_waiting -= 1
         if before.created_at is not None:
-            self.figures.waited(self.now - before.created_at, self.now)
+            self.figures.count_wait(self.now - before.created_at, self.now)
         self.figures.count("bound", self.now)
         self.settle(pod)
         self.keepers[key].was_bound(pod)
@@ -145,7 +145,7 @@ class FastCluster:
         self.figures.asked.update(pod.spec.requests)
         self.placing.rooms.put_pod(pod, pod.node_name)
         self.book.follow(_key(pod), before, pod)
-        self._stir(pod)
+        self._notify(pod)
 
     def mark_ready(self, key: PodKey, uid: str) -> None:
         """A pod runs and is ready, unless it has gone meanwhile."""
@@ -176,7 +176,7 @@ class FastCluster:
         )
         self._put(pod)
         self.placing.rooms.put_pod(pod, pod.node_name)
-        self._stir(pod)
+        self._notify(pod)
         self.agenda.after(keeper.ends_after, partial(self.part, key, pod.uid))
         keeper.is_leaving(pod)
 
@@ -211,7 +211,7 @@ class FastCluster:
         if pod.node_name:
             self.figures.asked.subtract(pod.spec.requests)
             self.placing.rooms.drop_pod(pod.key)
-            self._stir(pod)
+            self._notify(pod)
         else:
             self.figures.n_waiting -= 1
             self.touched(False)
@@ -235,7 +235,7 @@ class FastCluster:
 
     def _count_eviction(self, pod: Pod, reason: str) -> None:
         if not pod.is_daemon:
-            self.figures.evicted(reason, self.now)
+            self.figures.count_eviction(reason, self.now)
             self.book.evictions.add(pod.workload, pod.uid, self.now)
 
     def pods_on(self, node_name: str) -> tuple[Pod, ...]:
@@ -303,7 +303,7 @@ class FastCluster:
             self._budgets[key] = budget
             self._frozen_budgets = None
 
-    def _stir(self, pod: Pod) -> None:
+    def _notify(self, pod: Pod) -> None:
         """A pod has come to its node or leaves it."""
         self.touched(False)
         node = self.nodes.get(pod.node_name)

@@ -68,28 +68,28 @@ class Crew(FastKeeper):
     def became_ready(self, pod: Pod) -> None:
         """It runs and is ready."""
         self._ready[pod.key] = None
-        self._soon()
+        self._schedule()
 
     def is_leaving(self, pod: Pod) -> None:
         """It was told to end."""
         self._active.pop(pod.key, None)
         self._ready.pop(pod.key, None)
         self._going.add(pod.key)
-        self._soon()
+        self._schedule()
 
     def is_gone(self, pod: Pod) -> None:
         """It is no more."""
         self._going.discard(pod.key)
         self._active.pop(pod.key, None)
         self._ready.pop(pod.key, None)
-        self._soon()
+        self._schedule()
 
     def lets_go(self, pod: Pod) -> bool:
         """Whether its disruption budget allows an eviction now."""
         del pod
         return not self._is_guarded or self._n_allowed() > 0
 
-    def _soon(self) -> None:
+    def _schedule(self) -> None:
         """See to the number once everything of this moment has happened."""
         self._count()
         if not self._is_planned:
@@ -104,7 +104,7 @@ class Crew(FastKeeper):
 
     def _keep(self) -> None:
         if self._workload.is_stateful:
-            self._keep_named()
+            self._keep_numbers()
         else:
             self._keep_number()
         self._count()
@@ -113,7 +113,7 @@ class Crew(FastKeeper):
         old = [key for key, template in self._active.items() if template != self._template]
         n_new = len(self._active) - len(old)
         wanted, workload = self._wanted, self._workload
-        n_most = wanted + _up(workload.max_surge, wanted) if old else wanted
+        n_most = wanted + _percent_up(workload.max_surge, wanted) if old else wanted
         for _ in range(min(wanted - n_new, n_most - len(self._active))):
             self._make(f"{workload.name}-{self._template}-{next(self._numbers)}")
         if old:
@@ -136,7 +136,7 @@ class Crew(FastKeeper):
         n_spare = max(len(self._ready) - n_least, 0)
         self._send_away([key for key in old if key in self._ready], n_spare)
 
-    def _keep_named(self) -> None:
+    def _keep_numbers(self) -> None:
         """Each number has one pod; a changed template is taken up from the highest number down."""
         stem = f"{self._workload.namespace}/{self._workload.name}"
         names = {f"{stem}-{number}": number for number in range(self._wanted)}
@@ -154,7 +154,7 @@ class Crew(FastKeeper):
         for key in self._active:
             node = self._cluster.pods[key].node_name
             crowds[node] = crowds.get(node, 0) + 1
-        for key in sorted(keys, key=lambda one: self._worth(one, crowds))[:n_pods]:
+        for key in sorted(keys, key=lambda pod: self._worth(pod, crowds))[:n_pods]:
             self._cluster.end(key)
 
     def _worth(self, key: PodKey, crowds: dict[str, int]) -> tuple[object, ...]:
@@ -226,12 +226,12 @@ class Crew(FastKeeper):
             )
 
 
-def _up(percent: int, whole: int) -> int:
+def _percent_up(percent: int, whole: int) -> int:
     return -(-percent * whole // 100)
 
 
 def _share(amount: str, whole: int) -> int:
-    return _up(int(amount[:-1]), whole) if amount.endswith("%") else int(amount)
+    return _percent_up(int(amount[:-1]), whole) if amount.endswith("%") else int(amount)
 
 
 _N_KEPT = 3  # runs that are over and still listed

@@ -76,7 +76,7 @@ class Departures:
             if node.deleting_at is not None and node.is_initialized:
                 self._drains.begin(node, TERMINATING)
 
-    def joined(self, name: str) -> None:
+    def note_start(self, name: str) -> None:
         """A node has started: it may be what others wait for."""
         for disrupt, starting in self._pending:
             starting.discard(name)
@@ -84,7 +84,7 @@ class Departures:
                 self._drain(disrupt)
         self._pending = [pair for pair in self._pending if pair[1]]
 
-    def failed(self, name: str) -> None:
+    def note_failure(self, name: str) -> None:
         """A node will not come: whatever waits for it comes to nothing, for a while."""
         in_vain = [disrupt for disrupt, starting in self._pending if name in starting]
         self._pending = [pair for pair in self._pending if name not in pair[1]]
@@ -184,7 +184,7 @@ class Drains:
     def _enqueue(self, wanted: EnqueueEviction) -> None:
         key = (wanted.pod, wanted.uid)
         before = self._queue.get(key)
-        entry = eviction.queued(before, wanted)
+        entry = eviction.queue_entry(before, wanted)
         if entry != before:
             self._queue[key] = entry
             self._evict(key)
@@ -212,7 +212,7 @@ class Drains:
     def _ask(self, entry: QueuedEviction, pod: Pod) -> Step:
         is_evicted = self._cluster.evict(pod.key, entry.reason)
         answer = EvictionAnswer.EVICTED if is_evicted else EvictionAnswer.BLOCKED
-        return eviction.answered(entry, pod, answer, self._cluster.now)
+        return eviction.after_answer(entry, pod, answer, self._cluster.now)
 
 
 def _node_object(node: Node) -> NodeObject:

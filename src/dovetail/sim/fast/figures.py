@@ -86,17 +86,17 @@ class Figures:
                 self._offered[name] += self.offered[name] * hours
         self._last_at = max(now, self._last_at)
 
-    def count(self, what: str, now: datetime) -> None:
+    def count(self, figure: str, now: datetime) -> None:
         """One more of these."""
         if now >= self._begins_at:
-            self._n[what] += 1
+            self._n[figure] += 1
 
-    def evicted(self, reason: str, now: datetime) -> None:
+    def count_eviction(self, reason: str, now: datetime) -> None:
         """A pod was sent away."""
         if now >= self._begins_at:
             self.evictions[str(reason)] += 1
 
-    def waited(self, span: timedelta, now: datetime) -> None:
+    def count_wait(self, span: timedelta, now: datetime) -> None:
         """A pod was bound after so long, or still waits."""
         if now >= self._begins_at:
             self._waits.append(span.total_seconds() / 60)

@@ -104,13 +104,13 @@ class Interruptions:
         cluster.touched(True)
         self._drain(node.name)
 
-    def planned(self, endings: Iterable[InstanceEnding]) -> None:
+    def plan_for(self, endings: Iterable[InstanceEnding]) -> None:
         """A decision has planned for these."""
         ids = tuple(ending.provider_id for ending in endings)
         if not ids:
             return
         self._cluster.book.apply(EndingsPlanned(ids))
-        for node in [one for one in self._cluster.nodes.values() if one.provider_id in ids]:
+        for node in [node for node in self._cluster.nodes.values() if node.provider_id in ids]:
             self._drain(node.name)
 
     def _drain(self, name: str) -> None:
@@ -133,7 +133,7 @@ class Interruptions:
             return
         for pod in cluster.pods_on(name):
             if pod.deleting_at is None and not pod.is_daemon:
-                cluster.figures.evicted(INTERRUPTED, cluster.now)
+                cluster.figures.count_eviction(INTERRUPTED, cluster.now)
                 cluster.end(pod.key)
         self._departures.lost(name)
         self._machines.lose(name)

@@ -19,9 +19,9 @@ from dovetail.model.backoff import Chance
 from dovetail.model.claim import ClaimObject, ClaimView, LaunchFailed, LaunchFailure
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
-from dovetail.sim.fast.claimed import claim_of, claimed, daemon_pods, started
+from dovetail.sim.fast.claimed import claim_of, claimed_node, daemon_pods, started_node
 from dovetail.sim.fast.cluster import DAEMON, FastCluster
-from dovetail.sim.fast.market import Market, bought
+from dovetail.sim.fast.market import Market, purchase
 from dovetail.sim.weather import FAIR, Weather
 from dovetail.state.changes import InstanceLaunchEnded, InstanceLaunchFailed
 
@@ -83,7 +83,7 @@ class Machines:
         types = cluster.given.instance_types[launch.node_pool]
         figures.pass_to(cluster.now)
         figures.n_nodes += 1
-        cluster.put_node(self._node_of(launch, bought(launch, types)))
+        cluster.put_node(self._node_of(launch, purchase(launch, types)))
         self._order(launch)
 
     def end(self, name: str) -> None:
@@ -110,11 +110,11 @@ class Machines:
         if launch.name not in cluster.nodes:
             return
         if self._market.is_failing(self._chance):
-            self._launch_failed(launch, LaunchFailure.OTHER)
+            self._retry_or_fail(launch, LaunchFailure.OTHER)
             return
-        choice = self._market.sold(launch)
+        choice = self._market.sell(launch)
         if choice is None:
-            self._launch_failed(launch, LaunchFailure.INSUFFICIENT_CAPACITY)
+            self._retry_or_fail(launch, LaunchFailure.INSUFFICIENT_CAPACITY)
             return
         cluster.book.apply(InstanceLaunchEnded(launch.name))
         cluster.figures.count("launched", cluster.now)
@@ -125,7 +125,7 @@ class Machines:
         self._hearers.ordered(node)
         self._boot(launch.name, choice)
 
-    def _launch_failed(self, launch: Launch, failure: LaunchFailure) -> None:
+    def _retry_or_fail(self, launch: Launch, failure: LaunchFailure) -> None:
         """Try again, or give the claim up, as the laws of a claim have it."""
         cluster, name = self._cluster, launch.name
         cluster.figures.count("failed", cluster.now)
@@ -177,13 +177,13 @@ class Machines:
     def _node_of(self, launch: Launch, choice: Priced) -> Node:
         cluster = self._cluster
         pool = next(item for item in cluster.given.node_pools if item.name == launch.node_pool)
-        return claimed(launch, choice, pool, cluster.now)
+        return claimed_node(launch, choice, pool, cluster.now)
 
     def _start(self, name: str) -> None:
         claim = self._cluster.nodes.get(name)
         if claim is None or claim.deleting_at is not None:
             return
-        node = started(claim)
+        node = started_node(claim)
         self._cluster.join(node)
         for pod in daemon_pods(node, self._cluster.given.daemon_sets, self._cluster.now):
             self._cluster.keepers[pod.key] = DAEMON

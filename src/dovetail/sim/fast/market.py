@@ -55,14 +55,14 @@ class Market:
         shares = [item.share for item in self._weather.api_errors if item.during.holds(elapsed)]
         return bool(shares) and chance() < max(shares)
 
-    def sold(self, launch: Launch) -> Priced | None:
+    def sell(self, launch: Launch) -> Priced | None:
         """What an order gets, if anything. Whatever could not be had is remembered."""
         types = self._cluster.given.instance_types[launch.node_pool]
-        planned = bought(launch, types)
+        planned = purchase(launch, types)
         if not self._weather.shortages or not self._is_short(planned):
             return planned
         self._refuse(planned)
-        for choice in self._serving(launch, types):
+        for choice in self._serving_offers(launch, types):
             if not self._is_short(choice):
                 return choice
             self._refuse(choice)
@@ -77,12 +77,12 @@ class Market:
             if slow_boot.during.holds(elapsed) and slow_boot.offers.mean(*_offer(choice))
         )
 
-    def _serving(self, launch: Launch, types: _Types) -> Iterator[Priced]:
-        held = self._lists.get(launch.node_pool)
-        if held is None or held[0] is not types:
-            held = self._lists[launch.node_pool] = (types, PriceList(types))
+    def _serving_offers(self, launch: Launch, types: _Types) -> Iterator[Priced]:
+        listed = self._lists.get(launch.node_pool)
+        if listed is None or listed[0] is not types:
+            listed = self._lists[launch.node_pool] = (types, PriceList(types))
         claim = ClaimObject(launch.name, requirements=launch.requirements, requests=launch.requests)
-        return held[1].serving(claim)
+        return listed[1].serving(claim)
 
     def _is_short(self, choice: Priced) -> bool:
         elapsed, offer = self._cluster.agenda.elapsed, _offer(choice)
@@ -125,16 +125,16 @@ class Market:
             is_same = all(a is b for a, b in zip(offerings, now.offerings, strict=True))
             yield now if is_same else msgspec.structs.replace(now, offerings=offerings)
 
-    def _is_moved(self, kind: str, one: Offering, course: int) -> bool:
-        return course in self._moved.get((kind, one.zone, one.capacity_type), ())
+    def _is_moved(self, kind: str, offering: Offering, course: int) -> bool:
+        return course in self._moved.get((kind, offering.zone, offering.capacity_type), ())
 
-    def _price(self, kind: str, one: Offering) -> Offering:
-        courses = self._moved[kind, one.zone, one.capacity_type]
+    def _price(self, kind: str, item: Offering) -> Offering:
+        courses = self._moved[kind, item.zone, item.capacity_type]
         factor = prod(self._factors[course] for course in courses)
-        return msgspec.structs.replace(one, price_nanousd=round(one.price_nanousd * factor))
+        return msgspec.structs.replace(item, price_nanousd=round(item.price_nanousd * factor))
 
 
-def bought(launch: Launch, types: Iterable[InstanceType]) -> Priced:
+def purchase(launch: Launch, types: Iterable[InstanceType]) -> Priced:
     """The type and the offering that a launch chose."""
     kind = next(item for item in types if item.name == launch.instance_type)
     offering = next(
@@ -159,9 +159,9 @@ def _courses_by_offer(
         for kind in types
         for offering in kind.offerings
     }
-    named = {offer: tuple(_moving(offer, courses)) for offer in sorted(offers)}
-    return {offer: found for offer, found in named.items() if found}
+    named = {offer: tuple(_moved_at(offer, courses)) for offer in sorted(offers)}
+    return {offer: courses for offer, courses in named.items() if courses}
 
 
-def _moving(offer: _Offer, courses: tuple[PriceCourse, ...]) -> Iterator[int]:
+def _moved_at(offer: _Offer, courses: tuple[PriceCourse, ...]) -> Iterator[int]:
     return (at for at, course in enumerate(courses) if course.offers.mean(*offer))

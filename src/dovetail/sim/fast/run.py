@@ -93,9 +93,9 @@ class _Simulation:
         end = self._manner.start + self._demand.lasts_for
         self._agenda.run_until(end)
         self._figures.pass_to(end)
-        for pod in self._binder.waiting():
+        for pod in self._binder.pending_pods():
             if pod.created_at is not None:
-                self._figures.waited(end - pod.created_at, end)
+                self._figures.count_wait(end - pod.created_at, end)
         return Ended(self._figures.report(), self._cluster.snapshot())
 
     def _begin(self) -> None:
@@ -133,8 +133,8 @@ class _Simulation:
     # ---- decisions
 
     def _note_change(self, is_waiting: bool) -> None:  # noqa: FBT001  as the cluster says it
-        self._binder.changed()
-        self._windows.touched(is_waiting=is_waiting)
+        self._binder.note_change()
+        self._windows.touch(is_waiting=is_waiting)
 
     def _decide(self, looks: bool) -> tuple[Plan, int]:  # noqa: FBT001  as the windows say it
         now = self._agenda.now
@@ -142,7 +142,7 @@ class _Simulation:
         snapshot = self._cluster.snapshot()
         plan = self._policy(snapshot if looks else snapshot.without_disruption(), now)
         self._perform(plan, looks=looks)
-        self._interruptions.planned(snapshot.ledger.endings)
+        self._interruptions.plan_for(snapshot.ledger.endings)
         return plan, len(self._cluster.nodes)
 
     def _perform(self, plan: Plan, *, looks: bool) -> None:
@@ -178,11 +178,11 @@ class _Simulation:
         self._interruptions.draw(node)
 
     def _note_failure(self, name: str) -> None:
-        self._departures.failed(name)
+        self._departures.note_failure(name)
 
     def _note_join(self, name: str) -> None:
         self._binder.steer(name, self._cluster.book.promised_to(name))
-        self._departures.joined(name)
+        self._departures.note_start(name)
         node = self._cluster.nodes[name]
         pools = (pool for pool in self._cluster.given.node_pools if pool.name == node.node_pool)
         self._expire(claim_of(node, next(pools, None)), name)

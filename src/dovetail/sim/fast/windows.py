@@ -51,7 +51,7 @@ class Windows:
         self._wakes_at: datetime | None = None
         self._rests_until = agenda.now
 
-    def touched(self, *, is_waiting: bool) -> None:
+    def touch(self, *, is_waiting: bool) -> None:
         """Something has changed; perhaps a pod waits that did not."""
         now = self._agenda.now
         self._opened_at = self._opened_at or now

@@ -59,7 +59,7 @@ class Eligibility:
         self._by_name: dict[_Name, DisruptionBudget] = {}
         self._selecting: dict[Kind, tuple[_Name, ...]] = {}
 
-    def quiet(self, standing: Occupancy, scene: Scene) -> list[Removable]:
+    def quiet_nodes(self, standing: Occupancy, scene: Scene) -> list[Removable]:
         """Every node that nothing keeps and that has been quiet for as long as its pool wants."""
         places = [place for place in standing.places.values() if is_quiet(place.node)]
         return self.among(places, standing, scene)
@@ -111,9 +111,9 @@ class Eligibility:
         if budgets is self._budgets:
             return
         fresh = {(budget.namespace, budget.name): budget for budget in budgets}
-        held = self._by_name
-        is_same = fresh.keys() == held.keys() and all(
-            fresh[name].selector == held[name].selector for name in fresh
+        by_name = self._by_name
+        is_same = fresh.keys() == by_name.keys() and all(
+            fresh[name].selector == by_name[name].selector for name in fresh
         )
         if not is_same:
             self._selecting.clear()
@@ -153,19 +153,19 @@ def _forbid(guards: Iterable[DisruptionBudget], pod: Pod) -> bool:
     )
 
 
-def is_consolidatable(one: Removable, pools: Mapping[str, NodePool]) -> bool:
+def is_consolidatable(item: Removable, pools: Mapping[str, NodePool]) -> bool:
     """Whether the node may be consolidated though pods run on it (6.7)."""
-    disruption = pools[one.node.node_pool].disruption
+    disruption = pools[item.node.node_pool].disruption
     return (
-        not one.is_empty
-        and is_quiet(one.node)
+        not item.is_empty
+        and is_quiet(item.node)
         and disruption.consolidate_after is not None
         and disruption.consolidation_policy != ConsolidationPolicy.WHEN_EMPTY
-        and bool(one.node.zone and one.node.capacity_type and one.node.instance_type)
+        and bool(item.node.zone and item.node.capacity_type and item.node.instance_type)
     )
 
 
-def is_idle(one: Removable, pools: Mapping[str, NodePool]) -> bool:
+def is_idle(item: Removable, pools: Mapping[str, NodePool]) -> bool:
     """Whether the node goes because nobody needs it (6.5)."""
-    disruption = pools[one.node.node_pool].disruption
-    return one.is_empty and is_quiet(one.node) and disruption.consolidate_after is not None
+    disruption = pools[item.node.node_pool].disruption
+    return item.is_empty and is_quiet(item.node) and disruption.consolidate_after is not None

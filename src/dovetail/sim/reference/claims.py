@@ -37,9 +37,9 @@ def cheapest(claim: Claim, bits: Bits, wanted: Requirements) -> TypeChoice | Non
 def launches(claims: Sequence[Claim], revision: int, n_before: int = 0) -> Iterator[Launch]:
     """The claims as a plan says them."""
     for number, claim in enumerate(claims, n_before + 1):
-        found = launch(claim, f"{claim.menu.pool.name}-{revision}-{number}")
-        if found is not None:
-            yield found
+        launched = launch(claim, f"{claim.menu.pool.name}-{revision}-{number}")
+        if launched is not None:
+            yield launched
 
 
 def launch(

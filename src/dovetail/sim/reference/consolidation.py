@@ -32,7 +32,7 @@ class SimBase(msgspec.Struct, frozen=True):
     waiting: Waiting
 
 
-def simulated(
+def simulate(
     ground: SimBase, candidates: Sequence[Removable], *, is_consolidating: bool
 ) -> Fitted | None:
     """Where everybody would go; None if a pod that runs now would have no place."""
@@ -71,13 +71,13 @@ def _is_restless(ground: SimBase, name: str) -> bool:
     return bool(node.node_claim) and not is_quiet(node)
 
 
-def _starts(ground: SimBase, found: Fitted, moving: Mapping[str, object]) -> bool:
+def _starts(ground: SimBase, fitted: Fitted, moving: Mapping[str, object]) -> bool:
     """Whether a pod that runs now would have to wait for a node to start."""
     return any(
         ground.standing.places[name].node.node_claim
         and not ground.standing.places[name].node.is_initialized
         and any(pod.key in moving for pod in pods)
-        for name, pods in found.places.items()
+        for name, pods in fitted.places.items()
     )
 
 
@@ -119,7 +119,7 @@ def many(
     result: Command | None = None
     while low <= high:
         middle = (low + high) // 2
-        command = computed(ground, allowed[: middle + 1])
+        command = command_for(ground, allowed[: middle + 1])
         if command is not None:
             result, low = command, middle + 1
         else:
@@ -135,7 +135,7 @@ def one_by_one(
         if n_tried >= _SINGLES:
             return None
         if budgets[removable.node.node_pool].n_remaining:
-            command = computed(ground, [removable])
+            command = command_for(ground, [removable])
             if command is not None:
                 return command
     return None
@@ -149,26 +149,26 @@ def _interleave(candidates: Sequence[Removable]) -> Iterator[Removable]:
         yield from (item for item in row if item is not None)
 
 
-def computed(ground: SimBase, candidates: Sequence[Removable]) -> Command | None:
+def command_for(ground: SimBase, candidates: Sequence[Removable]) -> Command | None:
     """What would come of taking these nodes away, if that saves money."""
-    found = simulated(ground, candidates, is_consolidating=True)
-    if found is None or len(found.claims) > 1:
+    fitted = simulate(ground, candidates, is_consolidating=True)
+    if fitted is None or len(fitted.claims) > 1:
         return None
-    places = placed(found, candidates)
-    if not found.claims:
+    places = places_of(fitted, candidates)
+    if not fitted.claims:
         return Command(tuple(candidates), places=places)
-    replacement = _cheaper(ground, candidates, found.claims[0])
+    replacement = _cheaper(ground, candidates, fitted.claims[0])
     if replacement is None:
         return None
     return Command(tuple(candidates), replacement, places)
 
 
-def placed(found: Fitted, candidates: Sequence[Removable]) -> tuple[Nominate, ...]:
+def places_of(fitted: Fitted, candidates: Sequence[Removable]) -> tuple[Nominate, ...]:
     """Where those go that move, on nodes that stay."""
     moving = {pod.key for candidate in candidates for pod in candidate.pods}
     result = {
         name: tuple(pod.key for pod in pods if pod.key in moving)
-        for name, pods in sorted(found.places.items())
+        for name, pods in sorted(fitted.places.items())
     }
     return tuple(Nominate(name, keys) for name, keys in result.items() if keys)
 
@@ -191,7 +191,7 @@ def _cheaper(ground: SimBase, candidates: Sequence[Removable], claim: Claim) -> 
         bits = claim.bits & menu.below(paid, wanted)
         if {labels.SPOT, labels.ON_DEMAND} <= menu.capacity_types(claim.bits, wanted):
             wanted = _as_spot(ground, wanted)
-            bits &= menu.admitted(wanted)
+            bits &= menu.types_admitted(wanted)
     if len(candidates) > 1:
         bits = _unlike(claim, bits, wanted, candidates)
     return launch(claim, claim.name, bits=bits, wanted=wanted) if bits else None
@@ -199,7 +199,7 @@ def _cheaper(ground: SimBase, candidates: Sequence[Removable], claim: Claim) -> 
 
 def _as_spot(ground: SimBase, wanted: Requirements) -> Requirements:
     spot = frozenset({labels.SPOT})
-    return ground.standing.joined.narrowed(wanted, labels.CAPACITY_TYPE, spot) or wanted
+    return ground.standing.joined.narrow(wanted, labels.CAPACITY_TYPE, spot) or wanted
 
 
 def _first(bits: Bits, n_types: int) -> Bits:

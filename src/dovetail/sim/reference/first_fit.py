@@ -17,7 +17,7 @@ import msgspec
 from dovetail import labels
 from dovetail.model.pod import Pod
 from dovetail.model.resources import CPU, MEMORY
-from dovetail.model.taints import repelling
+from dovetail.model.taints import repelling_taint
 from dovetail.sim.reference.menus import Bits, Menu, PodDemand
 from dovetail.sim.reference.places import Claim, HostPlace
 from dovetail.sim.reference.standing import Occupancy
@@ -62,7 +62,7 @@ class FirstFit:
 
     def run(self, pods: Iterable[Pod]) -> Fitted:
         """Place what can be placed."""
-        queue = deque(sorted(pods, key=_turn))
+        queue = deque(sorted(pods, key=_sort_key))
         order: list[str] = []
         n_since = 0  # how many have failed in a row
         while queue and n_since < len(queue):
@@ -73,9 +73,9 @@ class FirstFit:
             else:
                 queue.append(pod)
                 n_since += 1
-        claims = sorted((claim for _, _, claim in self._claims), key=lambda one: one.name)
-        found = {name: tuple(held) for name, held in self._found.items()}
-        return Fitted(found, tuple(claims), tuple(queue), tuple(order))
+        claims = sorted((claim for _, _, claim in self._claims), key=lambda item: item.name)
+        placed = {name: tuple(pods) for name, pods in self._found.items()}
+        return Fitted(placed, tuple(claims), tuple(queue), tuple(order))
 
     def keep(self, pod: Pod, place: HostPlace | None) -> None:
         """Keep room for a pod that was promised it."""
@@ -112,7 +112,7 @@ class FirstFit:
             if place.name in closed or not place.has_room(requests):
                 continue
             if place.accepts(demand) and not _collides(pod, place):
-                if self._topology.narrowing(kind, demand, place) is None:
+                if self._topology.narrow(kind, demand, place) is None:
                     continue
                 place.take(requests)
                 self._taken.append((place, requests))
@@ -146,19 +146,19 @@ class FirstFit:
     def _is_added(self, pod: Pod, kind: Kind, demand: PodDemand, claim: Claim) -> bool:
         menu = claim.menu
         total = _plus(claim.requests, kind.requests)
-        bits = claim.bits & menu.holding(total)
-        if not bits or repelling(menu.pool.taints, demand.tolerations, soft=True) is not None:
+        bits = claim.bits & menu.types_holding(total)
+        if not bits or repelling_taint(menu.pool.taints, demand.tolerations, soft=True) is not None:
             return False
         wanted = self._joined.both(claim.requirements, demand.requirements)
         if wanted is None or _collides(pod, claim):
             return False
-        narrowing = self._topology.narrowing(kind, demand, claim)
+        narrowing = self._topology.narrow(kind, demand, claim)
         if narrowing is None:
             return False
         for key, domains in narrowing.items():
             if wanted is not None and key != labels.HOSTNAME:  # every claim is a host of its own
-                wanted = self._joined.narrowed(wanted, key, domains)
-        bits &= menu.admitted(wanted) if wanted is not None else 0
+                wanted = self._joined.narrow(wanted, key, domains)
+        bits &= menu.types_admitted(wanted) if wanted is not None else 0
         if wanted is None or not bits:
             return False
         claim.requests, claim.bits, claim.requirements = total, bits, wanted
@@ -167,13 +167,13 @@ class FirstFit:
         return True
 
 
-def _turn(pod: Pod) -> tuple[object, ...]:
+def _sort_key(pod: Pod) -> tuple[object, ...]:
     asked = pod.spec.requests
     return (-asked.get(CPU, 0), -asked.get(MEMORY, 0), str(pod.created_at), pod.uid, pod.key)
 
 
-def _plus(held: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
-    result = dict(held)
+def _plus(amounts: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
+    result = dict(amounts)
     for name, amount in more.items():
         result[name] = result.get(name, 0) + amount
     return result

@@ -68,8 +68,8 @@ def _relaxations(spec: PodSpec) -> Iterator[_Asked]:
         asked = msgspec.structs.replace(asked, terms=asked.terms[1:])
         yield asked
     for name in ("near", "apart", "nodes", "soft"):
-        while held := getattr(asked, name):
-            asked = msgspec.structs.replace(asked, **{name: held[1:]})
+        while terms := getattr(asked, name):
+            asked = msgspec.structs.replace(asked, **{name: terms[1:]})
             yield asked
     yield msgspec.structs.replace(asked, tolerates_soft=True)
 
@@ -138,15 +138,15 @@ class Menu:
             )
             amounts: list[int] = []
             bits: list[Bits] = []
-            held = 0
+            mask = 0
             for amount, index in reversed(left):
-                held |= 1 << index
+                mask |= 1 << index
                 amounts.append(amount)
-                bits.append(held)
+                bits.append(mask)
             stairs[name] = (amounts[::-1], bits[::-1])
         return stairs
 
-    def holding(self, requests: Mapping[str, int]) -> Bits:
+    def types_holding(self, requests: Mapping[str, int]) -> Bits:
         """The types with room for this."""
         result = -1
         for name, amount in requests.items():
@@ -159,28 +159,28 @@ class Menu:
             result &= bits[at]
         return result
 
-    def admitted(self, wanted: Requirements) -> Bits:
+    def types_admitted(self, wanted: Requirements) -> Bits:
         """The types that can be had with these labels, in some offering."""
         known = self._bits.get(id(wanted))
         if known is None:
-            held = 0
+            mask = 0
             for index, kind in enumerate(self.types):
-                if next(_matching(kind, wanted), None) is not None:
-                    held |= 1 << index
-            known = self._bits[id(wanted)] = (wanted, held)
+                if next(_matches(kind, wanted), None) is not None:
+                    mask |= 1 << index
+            known = self._bits[id(wanted)] = (wanted, mask)
         return known[1]
 
     def offers(self, wanted: Requirements) -> list[tuple[int, int, Offering]]:
         """Price, type and offering of all that can be had with these labels, cheapest first."""
         known = self._offers.get(id(wanted))
         if known is None:
-            found = [
+            offers = [
                 (item.price_nanousd, index, item)
                 for index, kind in enumerate(self.types)
-                for item in _matching(kind, wanted)
+                for item in _matches(kind, wanted)
             ]
-            found.sort(key=lambda one: (one[0], one[1], one[2].zone, one[2].capacity_type))
-            known = self._offers[id(wanted)] = (wanted, found)
+            offers.sort(key=lambda row: (row[0], row[1], row[2].zone, row[2].capacity_type))
+            known = self._offers[id(wanted)] = (wanted, offers)
         return known[1]
 
     def below(self, price: int, wanted: Requirements) -> Bits:
@@ -200,10 +200,10 @@ class Menu:
     def _worst_prices(self, wanted: Requirements) -> Iterator[tuple[int, int]]:
         by_type: dict[int, dict[str, int]] = {}
         for price, index, item in self.offers(wanted):
-            held = by_type.setdefault(index, {})
-            held[item.capacity_type] = max(price, held.get(item.capacity_type, 0))
-        for index, held in by_type.items():
-            yield next(held[item] for item in labels.CAPACITY_TYPES if item in held), index
+            prices = by_type.setdefault(index, {})
+            prices[item.capacity_type] = max(price, prices.get(item.capacity_type, 0))
+        for index, prices in by_type.items():
+            yield next(prices[item] for item in labels.CAPACITY_TYPES if item in prices), index
 
     def capacity_types(self, bits: Bits, wanted: Requirements) -> set[str]:
         """How these types can be bought."""
@@ -213,19 +213,19 @@ class Menu:
             for _, index, item in self.offers(wanted):
                 by_kind[item.capacity_type] = by_kind.get(item.capacity_type, 0) | 1 << index
             known = self._bought[id(wanted)] = (wanted, by_kind)
-        return {kind for kind, held in known[1].items() if held & bits}
+        return {kind for kind, mask in known[1].items() if mask & bits}
 
     def domains(self, key: str, wanted: Requirements) -> frozenset[str]:
         """The values of a label that nodes with these labels can have."""
         known = self._domains.get((id(wanted), key))
         if known is None:
             asked = wanted.get(key)
-            found: set[str] = set()
+            values: set[str] = set()
             for kind in self.types:
                 requirement = kind.requirements.get(key)
                 if requirement is not None and not requirement.complement:
-                    found |= requirement.values
-            kept = frozenset(item for item in found if asked is None or asked.has(item))
+                    values |= requirement.values
+            kept = frozenset(item for item in values if asked is None or asked.has(item))
             known = self._domains[id(wanted), key] = (wanted, kept)
         return known[1]
 
@@ -237,18 +237,18 @@ class Menu:
         """Those that do not exceed what is left of a pool's limits."""
         if not limits:
             return bits
-        held = 0
+        mask = 0
         for index, kind in enumerate(self.types):
             if all(kind.capacity.get(name, 0) <= left for name, left in limits.items()):
-                held |= 1 << index
-        return bits & held
+                mask |= 1 << index
+        return bits & mask
 
 
 def _cheapest(kind: InstanceType, wanted: Requirements) -> int | None:
-    return min((item.price_nanousd for item in _matching(kind, wanted)), default=None)
+    return min((item.price_nanousd for item in _matches(kind, wanted)), default=None)
 
 
-def _matching(kind: InstanceType, wanted: Requirements) -> Iterator[Offering]:
+def _matches(kind: InstanceType, wanted: Requirements) -> Iterator[Offering]:
     """The offerings of a type that can be had with these labels."""
     if _agree(kind.requirements, wanted):
         for offering in kind.offerings:

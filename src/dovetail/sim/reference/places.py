@@ -8,7 +8,7 @@ from dovetail import labels
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
 from dovetail.model.requirements import Requirements
-from dovetail.model.taints import Taint, repelling
+from dovetail.model.taints import Taint, repelling_taint
 from dovetail.sim.reference.menus import Bits, Menu, PodDemand
 
 
@@ -48,7 +48,7 @@ class HostPlace:
         """Whether taints and labels are no obstacle."""
         known = self._accepts.get(id(demand))
         if known is None:
-            is_fine = repelling(self.taints, demand.tolerations, soft=True) is None
+            is_fine = repelling_taint(self.taints, demand.tolerations, soft=True) is None
             is_fine = is_fine and self._offered.compatible(demand.requirements)
             known = self._accepts[id(demand)] = (demand, is_fine)
         return known[1]
@@ -67,8 +67,8 @@ class Claim:
 
     def domain(self, key: str) -> str | None:
         """The value of a topology key, if there is only one that it can have."""
-        found = self.domains(key)
-        return next(iter(found)) if len(found) == 1 else None
+        domains = self.domains(key)
+        return next(iter(domains)) if len(domains) == 1 else None
 
     def domains(self, key: str) -> frozenset[str]:
         """All values of a topology key that it can have."""

@@ -16,66 +16,61 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.candidates import waiting
+from dovetail.decide.candidates import pending_pods
 from dovetail.decide.disrupt.budgets import Allowance, allowances
 from dovetail.decide.disrupt.candidates import Scene, scene_of
 from dovetail.decide.lifecycle.conditions import DRIFTED
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.nodes import leaving
+from dovetail.decide.nodes import leaving_nodes
 from dovetail.decide.pools import running_price
 from dovetail.model.node import Node
 from dovetail.model.plan import Cost, Disrupt, DisruptionReason, Launch, Nominate, Plan
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Unschedulable
-from dovetail.sim.reference.candidates import (
-    Eligibility,
-    Removable,
-    is_consolidatable,
-    is_idle,
-)
+from dovetail.sim.reference.candidates import Eligibility, Removable, is_consolidatable, is_idle
 from dovetail.sim.reference.claims import launches
 from dovetail.sim.reference.consolidation import (
     Command,
     SimBase,
-    computed,
+    command_for,
     many,
     one_by_one,
-    placed,
-    simulated,
+    places_of,
+    simulate,
 )
 from dovetail.sim.reference.first_fit import FirstFit
 from dovetail.sim.reference.standing import Occupancy
 
 
-def provisioning(standing: Occupancy, snapshot: Snapshot, now: datetime) -> Plan:
+def provision_plan(standing: Occupancy, snapshot: Snapshot, now: datetime) -> Plan:
     """Nodes for the pods that wait, and for those whose node is leaving."""
-    queue = waiting(snapshot, now)
+    queue = pending_pods(snapshot, now)
     if not queue.pods:
         return Plan(cost=_cost(snapshot, 0))
-    gone = leaving(snapshot)
+    gone = leaving_nodes(snapshot)
     places = [place for place in standing.places.values() if place.name not in gone]
     by_name = {place.name: place for place in places}
     standing.tallies.begin_trial()
     fit = FirstFit(standing, places)
     for pod in queue.reserved:  # promised to them, so nobody else's
         fit.keep(pod, by_name.get(pod.node_name))
-    found = fit.run(queue.pods)
+    fitted = fit.run(queue.pods)
     fit.give_back()
     standing.tallies.end_trial()
-    made = tuple(launches(found.claims, snapshot.revision))
+    made = tuple(launches(fitted.claims, snapshot.revision))
     return Plan(
         launches=made,
         nominations=tuple(
             Nominate(name, tuple(pod.key for pod in pods))
-            for name, pods in sorted(found.places.items())
+            for name, pods in sorted(fitted.places.items())
         ),
         unschedulable=tuple(
             Unschedulable(pod.key, "It fits nowhere.")
-            for pod in sorted(found.failed, key=lambda one: one.key)
+            for pod in sorted(fitted.failed, key=lambda pod: pod.key)
         ),
         cost=_cost(snapshot, sum(launch.price_nanousd for launch in made)),
-        binding_order=found.order,
+        binding_order=fitted.order,
         n_pods=len(queue.pods) + len(queue.refused),
     )
 
@@ -114,7 +109,7 @@ class Reference:
     def __call__(self, snapshot: Snapshot, now: datetime) -> Plan:
         """Everything that it would do now, and when to ask again."""
         self._standing.look(snapshot, now)
-        plan = provisioning(self._standing, snapshot, now)
+        plan = provision_plan(self._standing, snapshot, now)
         due_at = self._due_at()
         if now < due_at:
             return msgspec.structs.replace(plan, wake_at=due_at)
@@ -143,12 +138,14 @@ class Reference:
 
     def _disruptions(self, snapshot: Snapshot, plan: Plan, now: datetime) -> tuple[Disrupt, ...]:
         scene = scene_of(snapshot, plan, now)
-        ground = SimBase(snapshot, self._standing, leaving(snapshot), waiting(snapshot, now))
+        ground = SimBase(
+            snapshot, self._standing, leaving_nodes(snapshot), pending_pods(snapshot, now)
+        )
         pools = {pool.name: pool for pool in snapshot.node_pools}
         if self._proposed is not None:
             proposed, self._proposed = self._proposed, None
             return self._validate(proposed, ground, scene, pools, plan)
-        candidates = self._eligibility.quiet(self._standing, scene)
+        candidates = self._eligibility.quiet_nodes(self._standing, scene)
         empty = [candidate for candidate in candidates if is_idle(candidate, pools)]
         if self._proposes(DisruptionReason.EMPTY, _together(empty, _budgets(scene, "Empty")), now):
             return ()
@@ -167,8 +164,8 @@ class Reference:
 
     def _is_spent(self, name: str, now: datetime) -> bool:
         """Whether the method found nothing and nothing has changed since."""
-        held = self._fruitless.get(name)
-        return held is not None and held[0] == self._standing.n_changes and now < held[1] + _REFRESH
+        last = self._fruitless.get(name)
+        return last is not None and last[0] == self._standing.n_changes and now < last[1] + _REFRESH
 
     def _proposes(self, reason: DisruptionReason, command: Command | None, now: datetime) -> bool:
         if command is None:
@@ -182,15 +179,17 @@ class Reference:
             place for place in self._standing.places.values() if _drifted_at(place.node) is not None
         ]
         removables = self._eligibility.among(places, self._standing, scene, are_pods_ignored=True)
-        marked = [(_drifted_at(one.node) or _EARLIEST, one) for one in removables] if places else []
+        marked = (
+            [(_drifted_at(item.node) or _EARLIEST, item) for item in removables] if places else []
+        )
         budgets = _budgets(scene, DisruptionReason.DRIFTED)
-        for _, item in sorted(marked, key=lambda held: (bool(held[1].pods), held[0], held[1].turn)):
+        for _, item in sorted(marked, key=lambda pair: (bool(pair[1].pods), pair[0], pair[1].turn)):
             if not budgets[item.node.node_pool].n_remaining:
                 continue
-            fitted = simulated(ground, [item], is_consolidating=False)
+            fitted = simulate(ground, [item], is_consolidating=False)
             if fitted is not None:
                 made = launches(fitted.claims, ground.snapshot.revision, len(plan.launches))
-                command = Command((item,), places=placed(fitted, [item]))
+                command = Command((item,), places=places_of(fitted, [item]))
                 return _disrupt(DisruptionReason.DRIFTED, command, tuple(made))
         return None
 
@@ -209,7 +208,7 @@ class Reference:
         names = set(proposed.command.nodes)
         again = [
             removable
-            for removable in self._eligibility.quiet(self._standing, scene)
+            for removable in self._eligibility.quiet_nodes(self._standing, scene)
             if removable.node.name in names and fits(removable, pools)
         ]
         budgets = _budgets(scene, proposed.reason)
@@ -219,7 +218,7 @@ class Reference:
         if len(again) < len(names) or _exceeds(again, budgets):
             return ()
         order = {name: at for at, name in enumerate(proposed.command.nodes)}
-        fresh = computed(ground, sorted(again, key=lambda removable: order[removable.node.name]))
+        fresh = command_for(ground, sorted(again, key=lambda removable: order[removable.node.name]))
         if fresh is None or not _is_same(proposed.command, fresh):
             return ()
         made = _with_names(fresh.replacement, ground.snapshot, plan)

@@ -45,20 +45,20 @@ class Joined:
         if known is None:
             requirements = None
             if ours.compatible(theirs, allow_undefined=True):
-                requirements = self._one(ours & theirs)
+                requirements = self._intern(ours & theirs)
             known = self._both[key] = (ours, (theirs, requirements))
         return known[1][1]
 
-    def narrowed(self, ours: Requirements, key: str, values: frozenset[str]) -> Requirements | None:
+    def narrow(self, ours: Requirements, key: str, values: frozenset[str]) -> Requirements | None:
         """With only these values for a key; None if none is left."""
         where = (id(ours), key, values)
         known = self._narrowed.get(where)
         if known is None:
             both = ours & (Requirement(key, False, values),)
-            known = self._narrowed[where] = (ours, self._one(both) if both[key] else None)
+            known = self._narrowed[where] = (ours, self._intern(both) if both[key] else None)
         return known[1]
 
-    def _one(self, requirements: Requirements) -> Requirements:
+    def _intern(self, requirements: Requirements) -> Requirements:
         return self._interned.setdefault(requirements, requirements)
 
 
@@ -111,12 +111,12 @@ class Occupancy:
         self.tallies = Tallies(namespaces)
 
     def _menu(self, pool: NodePool, types: _Types) -> Menu:
-        held = self._menus.get(pool.name)
+        menu = self._menus.get(pool.name)
         daemons = self._snapshot.daemon_sets
-        if held is None or not (held[0] is pool and held[1] is types and held[2] is daemons):
-            held = (pool, types, daemons, Menu(pool, types, daemons))
-            self._menus[pool.name] = held
-        return held[3]
+        if menu is None or not (menu[0] is pool and menu[1] is types and menu[2] is daemons):
+            menu = (pool, types, daemons, Menu(pool, types, daemons))
+            self._menus[pool.name] = menu
+        return menu[3]
 
     # ---- nodes and pods
 
@@ -153,24 +153,24 @@ class Occupancy:
             self._pods.pop(pod.key, None)
 
     def _look_at_pods(self, pods: Iterable[Pod]) -> None:
-        held = self._pods
+        known = self._pods
         fresh = {pod.key: pod for pod in pods if pod.node_name}
-        for key, pod in list(held.items()):
+        for key, pod in list(known.items()):
             now = fresh.get(key)
             if now is pod:
                 continue
             if now is not None and _stays(pod, now):
-                held[key] = self.places[pod.node_name].pods[key] = now
+                known[key] = self.places[pod.node_name].pods[key] = now
             else:
                 self._leave(pod, self.places.get(pod.node_name))
-                del held[key]
+                del known[key]
         for key, pod in fresh.items():
             place = self.places.get(pod.node_name)
-            if key not in held and place is not None and not pod.is_terminal:
-                held[key] = pod
-                self._come(pod, place)
+            if key not in known and place is not None and not pod.is_terminal:
+                known[key] = pod
+                self._add_pod(pod, place)
 
-    def _come(self, pod: Pod, place: HostPlace) -> None:
+    def _add_pod(self, pod: Pod, place: HostPlace) -> None:
         self.n_changes += 1
         place.pods[pod.key] = pod
         if not pod.is_daemon:
@@ -213,8 +213,8 @@ def _is_same_place(host_place: HostPlace, node: Node) -> bool:
 
 def _universe(menus: Iterable[Menu], places: Iterable[HostPlace]) -> dict[str, Domains]:
     """The zones that there are: those of nodes, and those where one could be bought."""
-    found = {place.labels[labels.ZONE] for place in places if labels.ZONE in place.labels}
+    zones = {place.labels[labels.ZONE] for place in places if labels.ZONE in place.labels}
     for menu in menus:
         for _, _, item in menu.offers(menu.requirements):
-            found.add(item.zone)
-    return {labels.ZONE: frozenset(found)}
+            zones.add(item.zone)
+    return {labels.ZONE: frozenset(zones)}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dovetail import labels
 from dovetail.model.pod import Pod
 from dovetail.model.requirements import Requirements
-from dovetail.model.topology import NodePolicy, PodTerm, Spread, narrowed
+from dovetail.model.topology import NodePolicy, PodTerm, Spread, narrow
 from dovetail.sim.company import Namespaces, spread_selects, term_selects
 from dovetail.sim.reference.menus import PodDemand, demands
 from dovetail.sim.reference.places import Claim, HostPlace
@@ -26,9 +26,9 @@ class Kind:
 
     def move(self, spot: Spot, n_pods: int) -> None:
         """So many more, or fewer, are there."""
-        held = self.where.get(spot, 0) + n_pods
-        if held:
-            self.where[spot] = held
+        count = self.where.get(spot, 0) + n_pods
+        if count:
+            self.where[spot] = count
         else:
             self.where.pop(spot, None)
 
@@ -37,12 +37,7 @@ class DomainCount:
     """Pods that a constraint counts, by domain."""
 
     def __init__(
-        self,
-        key: str,
-        selects: Callable[[Pod], bool],
-        *,
-        is_wide: bool,
-        admits: PodDemand | None,
+        self, key: str, selects: Callable[[Pod], bool], *, is_wide: bool, admits: PodDemand | None
     ) -> None:
         self.key = key
         self.n_by_domain: dict[str, int] = {}
@@ -82,8 +77,8 @@ class DomainCount:
     def _domains(self, spot: Spot) -> Iterable[str]:
         if self._is_wide:
             return spot.domains(self.key)
-        one = spot.domain(self.key)
-        return () if one is None else (one,)
+        domain = spot.domain(self.key)
+        return () if domain is None else (domain,)
 
 
 def _may_use(spot: Spot, demand: PodDemand) -> bool:
@@ -168,18 +163,18 @@ class Tallies:
 
     # ---- by constraint
 
-    def spread(self, one: Spread, kind: Kind, demand: PodDemand) -> DomainCount:
+    def spread(self, spread: Spread, kind: Kind, demand: PodDemand) -> DomainCount:
         """Whom a spread constraint counts."""
         owner = kind.sample
-        honours = one.node_affinity_policy == NodePolicy.HONOR and len(demand.requirements) > 0
-        selector = narrowed(one.selector, owner.labels, match=one.match_label_keys)
+        honours = spread.node_affinity_policy == NodePolicy.HONOR and len(demand.requirements) > 0
+        selector = narrow(spread.selector, owner.labels, match=spread.match_label_keys)
         filtered = demand.requirements if honours else None
-        key = ("spread", one.topology_key, owner.namespace, selector, filtered)
+        key = ("spread", spread.topology_key, owner.namespace, selector, filtered)
         return self._tally(
             key,
             lambda: DomainCount(
-                one.topology_key,
-                lambda other: spread_selects(one, owner, other),
+                spread.topology_key,
+                lambda other: spread_selects(spread, owner, other),
                 is_wide=False,
                 admits=demand if honours else None,
             ),
@@ -245,7 +240,7 @@ class Topology:
         self._tallies = tallies
         self._universe = universe
 
-    def narrowing(self, kind: Kind, demand: PodDemand, spot: Spot) -> dict[str, Domains] | None:
+    def narrow(self, kind: Kind, demand: PodDemand, spot: Spot) -> dict[str, Domains] | None:
         """The domains that are left for the pod there, by key; None if there is none."""
         result: dict[str, Domains] = {}
         for key, allowed in self._allowed_domains(kind, demand, spot, result):
@@ -255,20 +250,23 @@ class Topology:
         return result
 
     def _allowed_domains(
-        self, kind: Kind, demand: PodDemand, spot: Spot, found: Mapping[str, Domains]
+        self, kind: Kind, demand: PodDemand, spot: Spot, by_key: Mapping[str, Domains]
     ) -> Iterable[tuple[str, Domains]]:
-        def left(key: str) -> Domains:
-            return found[key] if key in found else spot.domains(key)
+        def left_for(key: str) -> Domains:
+            return by_key[key] if key in by_key else spot.domains(key)
 
         for spread in demand.spread:
-            yield spread.topology_key, self._spread(spread, kind, demand, left(spread.topology_key))
+            yield (
+                spread.topology_key,
+                self._spread(spread, kind, demand, left_for(spread.topology_key)),
+            )
         for term in demand.near:
             tally = self._tallies.term(term, kind, is_wide=False)
-            yield term.topology_key, self._near(tally, kind, demand, left(term.topology_key))
+            yield term.topology_key, self._near(tally, kind, demand, left_for(term.topology_key))
         apart = [self._tallies.term(term, kind, is_wide=True) for term in demand.apart]
         for tally in (*apart, *self._tallies.against(kind)):
             counted = tally.n_by_domain
-            domains = left(tally.key)
+            domains = left_for(tally.key)
             if domains or tally in apart:
                 yield tally.key, frozenset(domain for domain in domains if not counted.get(domain))
 

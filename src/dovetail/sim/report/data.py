@@ -45,10 +45,10 @@ def _side(side: Side, label: str) -> dict[str, Json]:
         "settings": dict(outcome.settings),
         "start": outcome.starts_at.isoformat(),
         "lasts": duration.render(outcome.lasts_for),
-        "seeds": [held.seed for held in side.outcomes],
+        "seeds": [outcome.seed for outcome in side.outcomes],
         "figures": {figure.key: side.mean(figure) for figure in FIGURES},
         "evictionsByReason": dict(side.evictions()),
-        "bySeed": [{"seed": held.seed, **_figures(held.report)} for held in side.outcomes],
+        "bySeed": [{"seed": outcome.seed, **_figures(outcome.report)} for outcome in side.outcomes],
         "samples": [_sample(sample) for sample in outcome.report.samples],
     }
 
@@ -82,7 +82,7 @@ class Grid(msgspec.Struct, frozen=True):
 
 def grids(sides: Sequence[Side], *, is_compared: bool) -> Iterator[Grid]:
     """Everything worth reading, in order."""
-    yield compared(sides[0], sides[1]) if is_compared else figures(sides)
+    yield compare(sides[0], sides[1]) if is_compared else figures(sides)
     reasons = evictions(sides)
     if reasons.rows:
         yield reasons
@@ -94,7 +94,7 @@ def figures(sides: Sequence[Side]) -> Grid:
     return Grid(heading(sides), ("figure", *labels(sides)), tuple(rows))
 
 
-def compared(first: Side, second: Side) -> Grid:
+def compare(first: Side, second: Side) -> Grid:
     """Two sides, and how the second differs from the first."""
     rows = tuple(_difference(item, first, second) for item in differences(first, second))
     columns = ("figure", *labels((first, second)), "difference", "percent")
@@ -105,7 +105,7 @@ def evictions(sides: Sequence[Side]) -> Grid:
     """How many pods were evicted for which reason."""
     by_side = [side.evictions() for side in sides]
     reasons = sorted({reason for item in by_side for reason in item})
-    rows = tuple((reason, *(f"{one.get(reason, 0):,.6g}" for one in by_side)) for reason in reasons)
+    rows = tuple((reason, *(f"{row.get(reason, 0):,.6g}" for row in by_side)) for reason in reasons)
     return Grid("Evictions by reason", ("reason", *labels(sides)), rows)
 
 
@@ -135,7 +135,7 @@ def _difference(difference: Difference, first: Side, second: Side) -> tuple[str,
 
 
 def _spread(side: Side, figure: Figure) -> str:
-    mean = figure.shown(side.mean(figure))
+    mean = figure.to_text(side.mean(figure))
     if len(side.outcomes) == 1:
         return mean
-    return f"{mean} ({figure.shown(side.least(figure))} to {figure.shown(side.most(figure))})"
+    return f"{mean} ({figure.to_text(side.least(figure))} to {figure.to_text(side.most(figure))})"

@@ -33,14 +33,14 @@ _PLOTS: Final[tuple[tuple[str, str, Callable[[FigureRow], float], Callable[[floa
     (
         "price",
         "Price of all nodes, $ an hour",
-        lambda one: one.price_per_hour,
+        lambda row: row.price_per_hour,
         lambda v: f"${v:,.4g}",
     ),
-    ("nodes", "Nodes", lambda one: float(one.n_nodes), lambda v: f"{v:,.6g}"),
-    ("pods", "Pods", lambda one: float(one.n_pods), lambda v: f"{v:,.6g}"),
-    ("pending", "Pending pods", lambda one: float(one.n_waiting), lambda v: f"{v:,.6g}"),
-    ("cpu", "CPU utilisation", lambda one: one.cpu_utilisation, lambda v: f"{v:.0%}"),
-    ("evictions", "Evictions so far", lambda one: float(one.n_evictions), lambda v: f"{v:,.6g}"),
+    ("nodes", "Nodes", lambda row: float(row.n_nodes), lambda v: f"{v:,.6g}"),
+    ("pods", "Pods", lambda row: float(row.n_pods), lambda v: f"{v:,.6g}"),
+    ("pending", "Pending pods", lambda row: float(row.n_waiting), lambda v: f"{v:,.6g}"),
+    ("cpu", "CPU utilisation", lambda row: row.cpu_utilisation, lambda v: f"{v:.0%}"),
+    ("evictions", "Evictions so far", lambda row: float(row.n_evictions), lambda v: f"{v:,.6g}"),
 )
 
 
@@ -61,7 +61,7 @@ def page(sides: Sequence[Side], *, notes: Sequence[str], is_compared: bool) -> s
         *(
             f"<figure><figcaption>{escape(plot.title)}</figcaption>\n{svg(plot)}\n"
             f"<details><summary>{escape(plot.title)} as a table</summary>"
-            f"<p>{escape(described(plot))}</p>{_table(_sample_rows(plot))}</details></figure>"
+            f"<p>{escape(describe(plot))}</p>{_table(_sample_rows(plot))}</details></figure>"
             for plot in plots(shown, names)
         ),
         "</main>\n</body>\n</html>\n",
@@ -108,10 +108,7 @@ def _sample_rows(plot: Plot) -> Grid:
     every = max(1, -(-len(hours) // _MOST_ROWS))
     values = [dict(line.points) for line in plot.lines]
     rows = tuple(
-        (
-            f"{hour:.4g} h",
-            *(plot.shown(value[hour]) if hour in value else "" for value in values),
-        )
+        (f"{hour:.4g} h", *(plot.shown(value[hour]) if hour in value else "" for value in values))
         for hour in hours[::every]
     )
     return Grid(plot.title, ("time", *(line.label for line in plot.lines)), rows)
@@ -169,9 +166,9 @@ def svg(plot: Plot) -> str:
     ticks = tick_values(highest)
     scale = _Scale(longest, ticks[-1])
     parts = [
-        _opening(plot.name),
+        _svg_start(plot.name),
         f'<title id="{plot.name}-title">{escape(plot.title)}</title>',
-        f'<desc id="{plot.name}-desc">{escape(described(plot))}</desc>',
+        f'<desc id="{plot.name}-desc">{escape(describe(plot))}</desc>',
         *_grid(scale, ticks, plot.shown),
         *(_line_svg(line, scale, at) for at, line in enumerate(plot.lines)),
         "</svg>",
@@ -179,21 +176,21 @@ def svg(plot: Plot) -> str:
     return "\n".join(parts)
 
 
-def _opening(name: str) -> str:
+def _svg_start(name: str) -> str:
     said_by = f"{name}-title {name}-desc"
     size = f"0 0 {_WIDTH} {_HEIGHT}"
     return f'<svg class="plot" viewBox="{size}" role="img" aria-labelledby="{said_by}">'
 
 
-def described(plot: Plot) -> str:
+def describe(plot: Plot) -> str:
     """The plot in a sentence for each line."""
-    said = []
+    sentences = []
     for line in plot.lines:
         values = [value for _, value in line.points]
         if values:
             low, high, last = (plot.shown(item) for item in (min(values), max(values), values[-1]))
-            said.append(f"{line.label}: between {low} and {high}, at the end {last}.")
-    return " ".join(said)
+            sentences.append(f"{line.label}: between {low} and {high}, at the end {last}.")
+    return " ".join(sentences)
 
 
 def tick_values(highest: float) -> list[float]:
@@ -235,11 +232,11 @@ def _grid(scale: _Scale, ticks: Sequence[float], shown: Callable[[float], str]) 
 
 
 def _line_svg(line: Line, scale: _Scale, at: int) -> str:
-    points = " ".join(f"{scale.x(x):.1f},{scale.y(y):.1f}" for x, y in thinned(line.points))
+    points = " ".join(f"{scale.x(x):.1f},{scale.y(y):.1f}" for x, y in thin_out(line.points))
     return f'<polyline class="line s{at % _N_STYLES}" points="{points}"/>'
 
 
-def thinned(points: Sequence[Point]) -> Sequence[Point]:
+def thin_out(points: Sequence[Point]) -> Sequence[Point]:
     """Every so many of very many points, and the last."""
     every = -(-len(points) // _MOST_POINTS)
     return points if every <= 1 else (*points[::every], points[-1])

@@ -30,7 +30,7 @@ class Figure(msgspec.Struct, frozen=True):
     unit: Unit
     value: Callable[[Report], float]
 
-    def shown(self, value: float) -> str:
+    def to_text(self, value: float) -> str:
         """The value for people."""
         match self.unit:
             case Unit.DOLLARS:
@@ -47,28 +47,34 @@ class Figure(msgspec.Struct, frozen=True):
         sign = "-" if change < 0 else "+"
         if self.unit is Unit.SHARE:
             return f"{sign}{abs(100 * change):.1f} points"
-        return f"{sign}{self.shown(abs(change))}"
+        return f"{sign}{self.to_text(abs(change))}"
 
 
 FIGURES: Final = (
-    Figure("cost", "cost", Unit.DOLLARS, lambda one: one.price),
-    Figure("evictions", "evictions", Unit.COUNT, lambda one: float(one.n_evictions)),
-    Figure("pendingMinutesMedian", "pending, median", Unit.MINUTES, lambda one: one.waiting_median),
-    Figure("pendingMinutes99th", "pending, 99th", Unit.MINUTES, lambda one: one.waiting_99th),
-    Figure("pendingMinutesTotal", "pending, all pods", Unit.MINUTES, lambda one: one.waiting_total),
-    Figure("podsUnbound", "pods pending at the end", Unit.COUNT, lambda one: float(one.n_unbound)),
-    Figure("cpuUtilisation", "cpu utilisation", Unit.SHARE, lambda one: one.cpu_utilisation),
+    Figure("cost", "cost", Unit.DOLLARS, lambda r: r.price),
+    Figure("evictions", "evictions", Unit.COUNT, lambda report: float(report.n_evictions)),
     Figure(
-        "memoryUtilisation", "memory utilisation", Unit.SHARE, lambda one: one.memory_utilisation
+        "pendingMinutesMedian", "pending, median", Unit.MINUTES, lambda item: item.waiting_median
     ),
-    Figure("nodesLaunched", "nodes launched", Unit.COUNT, lambda one: float(one.n_launched)),
-    Figure("nodesRemoved", "nodes removed", Unit.COUNT, lambda one: float(one.n_removed)),
-    Figure("launchesFailed", "launches failed", Unit.COUNT, lambda one: float(one.n_failed)),
+    Figure("pendingMinutes99th", "pending, 99th", Unit.MINUTES, lambda report: report.waiting_99th),
     Figure(
-        "interrupted", "instances interrupted", Unit.COUNT, lambda one: float(one.n_interrupted)
+        "pendingMinutesTotal", "pending, all pods", Unit.MINUTES, lambda item: item.waiting_total
     ),
-    Figure("podsBound", "pods bound", Unit.COUNT, lambda one: float(one.n_bound)),
-    Figure("decisions", "decisions", Unit.COUNT, lambda one: float(one.n_decisions)),
+    Figure(
+        "podsUnbound", "pods pending at the end", Unit.COUNT, lambda report: float(report.n_unbound)
+    ),
+    Figure("cpuUtilisation", "cpu utilisation", Unit.SHARE, lambda report: report.cpu_utilisation),
+    Figure(
+        "memoryUtilisation", "memory utilisation", Unit.SHARE, lambda item: item.memory_utilisation
+    ),
+    Figure("nodesLaunched", "nodes launched", Unit.COUNT, lambda report: float(report.n_launched)),
+    Figure("nodesRemoved", "nodes removed", Unit.COUNT, lambda report: float(report.n_removed)),
+    Figure("launchesFailed", "launches failed", Unit.COUNT, lambda report: float(report.n_failed)),
+    Figure(
+        "interrupted", "instances interrupted", Unit.COUNT, lambda item: float(item.n_interrupted)
+    ),
+    Figure("podsBound", "pods bound", Unit.COUNT, lambda report: float(report.n_bound)),
+    Figure("decisions", "decisions", Unit.COUNT, lambda report: float(report.n_decisions)),
 )
 
 
@@ -115,16 +121,16 @@ class Side(msgspec.Struct, frozen=True):
 
 def sides(outcomes: Iterable[Outcome]) -> tuple[Side, ...]:
     """Outcomes by what they have in common, in their order."""
-    found: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[Outcome]] = {}
+    by_side: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[Outcome]] = {}
     for outcome in outcomes:
-        found.setdefault((outcome.file, outcome.decider, outcome.settings), []).append(outcome)
-    return tuple(Side(tuple(held)) for held in found.values())
+        by_side.setdefault((outcome.file, outcome.decider, outcome.settings), []).append(outcome)
+    return tuple(Side(tuple(outcomes)) for outcomes in by_side.values())
 
 
-def labels(held: Sequence[Side]) -> tuple[str, ...]:
+def labels(sides: Sequence[Side]) -> tuple[str, ...]:
     """A name for each side: what tells it from the others, and its policy anyway."""
-    has_files = len({side.first.file for side in held}) > 1
-    return tuple(_label(side.first, with_file=has_files) for side in held)
+    has_files = len({side.first.file for side in sides}) > 1
+    return tuple(_label(side.first, with_file=has_files) for side in sides)
 
 
 def _label(outcome: Outcome, *, with_file: bool) -> str:

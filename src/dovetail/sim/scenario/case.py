@@ -14,7 +14,7 @@ from dovetail.model.plan import Plan
 from dovetail.model.pod import Pod
 from dovetail.model.policy import Policy
 from dovetail.model.snapshot import Snapshot
-from dovetail.present.table import counted
+from dovetail.present.table import plural
 from dovetail.settings import policies
 from dovetail.sim.demand import CronWork, Demand
 from dovetail.sim.fast.figures import Report
@@ -98,7 +98,7 @@ def ready(case: Case) -> Ready:
     manner = Manner(
         start=starts_at,
         warms_up_for=written.warm_up,
-        rhythm=_rhythm(case.decider, written.looks_every),
+        rhythm=_rhythm_of(case.decider, written.looks_every),
         pace=MachinePace(written.boots.at_least, written.boots.at_most, written.boots.end),
         weather=weather(written, case.cluster, seed, file),
         plans_interruptions=case.decider is Decider.DOVETAIL,
@@ -114,14 +114,14 @@ def ready(case: Case) -> Ready:
 
 def run(case: Case, tell: Tell) -> Outcome:
     """Let it pass; `tell` hears how far it has come. Raises InputError."""
-    found = ready(case)
+    prepared = ready(case)
     written = scenario(case.text)
     policy: Decides = decide if case.decider is Decider.DOVETAIL else Reference()
     ended = simulate(
-        found.cluster,
-        found.demand,
-        _telling(policy, found, tell),
-        manner=found.manner,
+        prepared.cluster,
+        prepared.demand,
+        _with_progress(policy, prepared, tell),
+        manner=prepared.manner,
         chance=stream(case.seed, "boots").random,
     )
     return Outcome(
@@ -130,13 +130,13 @@ def run(case: Case, tell: Tell) -> Outcome:
         seed=case.seed,
         decider=case.decider,
         settings=case.settings,
-        starts_at=found.manner.start,
+        starts_at=prepared.manner.start,
         lasts_for=written.lasts,
         report=ended.report,
     )
 
 
-def _rhythm(decider: Decider, looks_every: timedelta | None) -> Rhythm:
+def _rhythm_of(decider: Decider, looks_every: timedelta | None) -> Rhythm:
     """When is decided. The reference finds one move at a time, so it looks as often as it does."""
     if decider is Decider.REFERENCE:
         return Rhythm(calm=_POLLS_EVERY)
@@ -145,20 +145,20 @@ def _rhythm(decider: Decider, looks_every: timedelta | None) -> Rhythm:
     return Rhythm(calm=_CALM, looks_every=looks_every)
 
 
-def _telling(policy: Decides, found: Ready, tell: Tell) -> Decides:
+def _with_progress(policy: Decides, ready: Ready, tell: Tell) -> Decides:
     """The same policy, which says now and then how late it is."""
-    told_at = found.manner.start
+    told_at = ready.manner.start
 
-    def decided(snapshot: Snapshot, now: datetime) -> Plan:
+    def decide_and_tell(snapshot: Snapshot, now: datetime) -> Plan:
         nonlocal told_at
         if now - told_at >= _TOLD_EVERY:
             told_at = now
-            share = (now - found.manner.start) / found.demand.lasts_for
+            share = (now - ready.manner.start) / ready.demand.lasts_for
             n_nodes = len(snapshot.nodes)
             tell(f"simulating: {share:.0%}, {now:%a %H:%M}, {n_nodes} nodes")
         return policy(snapshot, now)
 
-    return decided
+    return decide_and_tell
 
 
 def _without_volumes(pod: Pod) -> Pod:
@@ -176,9 +176,9 @@ def _remarks(cluster: Snapshot, starts_at: datetime) -> Iterator[str]:
     n_attached = sum(bool(pod.claim_names) for pod in cluster.pods)
     n_virtual = sum(pod.is_virtual for pod in cluster.pods)
     if n_attached:
-        yield f"Volumes are left out: {counted(n_attached, 'pod')} may run in any zone."
+        yield f"Volumes are left out: {plural(n_attached, 'pod')} may run in any zone."
     if n_virtual:
-        yield f"Capacity buffers are left out: {counted(n_virtual, 'pod')} would keep room."
+        yield f"Capacity buffers are left out: {plural(n_virtual, 'pod')} would keep room."
 
 
 def _single(pods: tuple[RecordedPods, ...], works: Works, place: Place) -> Iterator[CronWork]:
@@ -224,7 +224,7 @@ def _policy(written: WrittenPolicy, place: Place) -> Policy:
         policies.DEFAULT.eviction_cost if cost is None else cost,
     )
     return msgspec.structs.replace(
-        policies.calmed(chosen, calm),
+        policies.with_calm(chosen, calm),
         node_price_nanousd=node_price,
         replaces_spot_by_spot=written.spot_to_spot,
         keeps_replicas=True,

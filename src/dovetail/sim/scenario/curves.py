@@ -67,14 +67,14 @@ def _wave(written: WrittenCurve, course: LoadCurve, place: Place) -> Replicas:
 
 def _autoscaled_steps(written: WrittenCurve, course: LoadCurve) -> Iterator[tuple[timedelta, int]]:
     """What an autoscaler makes of it: changes too small to matter are let pass."""
-    held = -1
+    current = -1
     for number in range(-(-course.lasts_for // written.step)):
         moment = number * written.step
         seen = _load(written, course.start + moment) * course.chance.gauss(1.0, written.noise)
         n_pods = max(0, math.ceil(seen))
-        if held < 0 or abs(n_pods - held) > written.tolerance * held:
-            held = n_pods
-            yield moment, held
+        if current < 0 or abs(n_pods - current) > written.tolerance * current:
+            current = n_pods
+            yield moment, current
 
 
 def _load(written: WrittenCurve, at: datetime) -> float:

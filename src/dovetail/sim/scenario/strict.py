@@ -47,16 +47,16 @@ class Place(msgspec.Struct, frozen=True):
         """An item of a list."""
         return Place(self.file, f"{self.path}[{index}]")
 
-    def refuse(self, what: str) -> NoReturn:
+    def refuse(self, problem: str) -> NoReturn:
         """Complain. Raises InputError."""
         where = f"{self.file}: {self.path}: " if self.path else f"{self.file}: "
-        raise InputError(where + what)
+        raise InputError(where + problem)
 
 
 def read(tree: api.Tree, kind: type[S], place: Place) -> S:
     """The struct that a tree stands for. Raises InputError."""
     if not isinstance(tree, dict):
-        place.refuse(f"found {shown(tree)}; expected {_fields(kind)}")
+        place.refuse(f"found {short_text(tree)}; expected {_fields(kind)}")
     known = fields(kind)
     for name in tree:
         if name not in known:
@@ -80,7 +80,7 @@ def fields(kind: type[msgspec.Struct]) -> Mapping[str, tuple[str, Any, bool]]:
     }
 
 
-def shown(tree: api.Tree) -> str:
+def short_text(tree: api.Tree) -> str:
     """What was found, in a few words."""
     match tree:
         case None:
@@ -103,31 +103,31 @@ def _unknown(name: str, known: Mapping[str, object]) -> str:
 def _value(tree: api.Tree, hint: Any, place: Place) -> Any:  # noqa: ANN401  hints have no type
     is_whole = isinstance(tree, dict | list)
     for arm in _arms(hint):
-        result = _whole(tree, arm, place) if is_whole else _alone(tree, arm)
+        result = _collection(tree, arm, place) if is_whole else _scalar(tree, arm)
         if result is not None:
             return result
-    return place.refuse(f"found {shown(tree)}; expected {_expectation(hint)}")
+    return place.refuse(f"found {short_text(tree)}; expected {_expectation(hint)}")
 
 
-def _whole(tree: api.Tree, arm: Any, place: Place) -> Any:  # noqa: ANN401  as above
+def _collection(tree: api.Tree, arm: Any, place: Place) -> Any:  # noqa: ANN401  as above
     """A list or a mapping, if that is what the type wants."""
     origin = typing.get_origin(arm) or arm
     if isinstance(tree, list):
         if origin is not tuple:
             return None
         item = typing.get_args(arm)[0]
-        return tuple(_value(one, item, place.at(at)) for at, one in enumerate(tree))
+        return tuple(_value(kind, item, place.at(at)) for at, kind in enumerate(tree))
     if not isinstance(tree, dict):
         return None
     if origin is dict:
         item = typing.get_args(arm)[1]
-        return {name: _value(one, item, place.of(name)) for name, one in tree.items()}
+        return {name: _value(kind, item, place.of(name)) for name, kind in tree.items()}
     if origin is Object:
         return Object(tree)
     return read(tree, origin, place) if _is_struct(origin) else None
 
 
-def _alone(tree: api.Tree, arm: Any) -> Any:  # noqa: ANN401  as above
+def _scalar(tree: api.Tree, arm: Any) -> Any:  # noqa: ANN401  as above
     """What stands alone, if the type wants that."""
     if arm in _LEAVES:
         return _LEAVES[arm][0](tree)
@@ -185,15 +185,15 @@ def _number(tree: api.Tree) -> float | None:
 def _share(tree: api.Tree) -> Share | None:
     if isinstance(tree, str) and tree.endswith("%"):
         try:
-            found = float(tree[:-1]) / 100
+            share = float(tree[:-1]) / 100
         except ValueError:
             return None
     else:
         number = _number(tree)
         if number is None:
             return None
-        found = number
-    return Share(found) if 0 <= found <= 1_000 else None
+        share = number
+    return Share(share) if 0 <= share <= 1_000 else None
 
 
 def _span(tree: api.Tree) -> timedelta | None:

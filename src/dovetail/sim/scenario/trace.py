@@ -74,28 +74,28 @@ class _Reader:
         rows = csv.DictReader(io.StringIO(text), skipinitialspace=True)
         columns = self._columns(rows)
         if set(_REPLICAS) <= columns:
-            found = Recorded(self._replicas(rows), bad=tuple(self._bad))
+            recorded = Recorded(self._replicas(rows), bad=tuple(self._bad))
         elif set(_PODS) <= columns:
             resources = sorted(columns - {"start", "duration", _COUNT})
-            found = Recorded(pods=tuple(self._pods(rows, resources)), bad=tuple(self._bad))
+            recorded = Recorded(pods=tuple(self._pods(rows, resources)), bad=tuple(self._bad))
         else:
-            self._odd(
+            self._refuse_row(
                 f"the first line has {', '.join(sorted(columns)) or 'no columns'}; expected "
                 f"{','.join(_REPLICAS)} or start,duration,cpu,memory"
             )
-        if not found.replicas and not found.pods:
+        if not recorded.replicas and not recorded.pods:
             first = f" ({self._bad[0]})" if self._bad else ""
-            self._odd(f"no row can be used{first}; expected at least one")
-        return msgspec.structs.replace(found, bad=tuple(self._bad))
+            self._refuse_row(f"no row can be used{first}; expected at least one")
+        return msgspec.structs.replace(recorded, bad=tuple(self._bad))
 
     def _columns(self, rows: csv.DictReader[str]) -> set[str]:
         try:
             return set(rows.fieldnames or ())
         except csv.Error as error:
-            return self._odd(f"line 1: {error}; expected CSV")
+            return self._refuse_row(f"line 1: {error}; expected CSV")
 
-    def _odd(self, what: str) -> NoReturn:
-        msg = f"{self._file}: {what}"
+    def _refuse_row(self, problem: str) -> NoReturn:
+        msg = f"{self._file}: {problem}"
         raise InputError(msg)
 
     def _rows(self, rows: csv.DictReader[str]) -> Iterator[dict[str, str]]:
@@ -117,7 +117,7 @@ class _Reader:
         self._bad.append(f"{self._file}: line {line}: {why}; the row is left out")
 
     def _replicas(self, rows: csv.DictReader[str]) -> dict[str, Replicas]:
-        found: dict[str, dict[timedelta, int]] = {}
+        steps_by_name: dict[str, dict[timedelta, int]] = {}
         for row in self._rows(rows):
             try:
                 name = row["workload"]
@@ -128,8 +128,8 @@ class _Reader:
             except ValueError as error:
                 self._refuse(rows.line_num, str(error))
                 continue
-            found.setdefault(name, {})[at] = n_pods
-        return {name: tuple(sorted(steps.items())) for name, steps in sorted(found.items())}
+            steps_by_name.setdefault(name, {})[at] = n_pods
+        return {name: tuple(sorted(steps.items())) for name, steps in sorted(steps_by_name.items())}
 
     def _pods(self, rows: csv.DictReader[str], resources: list[str]) -> Iterator[RecordedPods]:
         for row in self._rows(rows):
@@ -172,8 +172,8 @@ def _span(text: str) -> timedelta:
     return span
 
 
-def _number(text: str, what: str) -> int:
+def _number(text: str, name: str) -> int:
     if not (text.isascii() and text.isdecimal()) or len(text) > 7 or int(text) > _MOST:
-        msg = f"{what} {text[:20]!r} is no number; expected a whole one up to {_MOST}"
+        msg = f"{name} {text[:20]!r} is no number; expected a whole one up to {_MOST}"
         raise ValueError(msg)
     return int(text)

@@ -11,12 +11,7 @@ from dovetail import labels
 from dovetail.model.snapshot import Snapshot
 from dovetail.sim.scenario.curves import stream
 from dovetail.sim.scenario.strict import Place
-from dovetail.sim.scenario.written import (
-    WrittenFailure,
-    WrittenPrice,
-    WrittenScenario,
-    WrittenWalk,
-)
+from dovetail.sim.scenario.written import WrittenFailure, WrittenPrice, WrittenScenario, WrittenWalk
 from dovetail.sim.weather import (
     ApiErrors,
     During,
@@ -74,45 +69,45 @@ class _Drawn:
     # ---- failures
 
     def failure(
-        self, one: WrittenFailure, place: Place
+        self, failure: WrittenFailure, place: Place
     ) -> Shortage | Reclaims | Storm | SlowBoots | ApiErrors:
-        self._check_kind(one, place)
-        offers = self._meant(one, place)
-        ends = one.begins + (one.lasts if one.lasts is not None else self._lasts_for)
-        during = During(one.begins, ends)
-        if one.interruptions is not None:
-            return Reclaims(one.interruptions, _spot(offers), during)
-        if one.storm is not None:
-            return Storm(one.begins, one.storm, _spot(offers))
-        if one.slow_boots is not None:
-            if not 0 < one.slow_boots <= _DEAREST:
+        self._check_kind(failure, place)
+        offers = self._meant_offers(failure, place)
+        ends = failure.begins + (failure.lasts if failure.lasts is not None else self._lasts_for)
+        during = During(failure.begins, ends)
+        if failure.interruptions is not None:
+            return Reclaims(failure.interruptions, _spot(offers), during)
+        if failure.storm is not None:
+            return Storm(failure.begins, failure.storm, _spot(offers))
+        if failure.slow_boots is not None:
+            if not 0 < failure.slow_boots <= _DEAREST:
                 place.of("slowBoots").refuse("expected a factor such as 5")
-            return SlowBoots(one.slow_boots, offers, during)
-        if one.api_errors is not None:
-            return ApiErrors(one.api_errors, during)
+            return SlowBoots(failure.slow_boots, offers, during)
+        if failure.api_errors is not None:
+            return ApiErrors(failure.api_errors, during)
         return Shortage(offers, during)
 
     def _check_kind(self, written_failure: WrittenFailure, place: Place) -> None:
-        said = {
+        given = {
             "noCapacity": written_failure.no_capacity or None,
             "interruptions": written_failure.interruptions,
             "storm": written_failure.storm,
             "slowBoots": written_failure.slow_boots,
             "apiErrors": written_failure.api_errors,
         }
-        named = [name for name, value in said.items() if value is not None]
+        named = [name for name, value in given.items() if value is not None]
         if len(named) != 1:
-            found = " and ".join(named) or "none"
-            place.refuse(f"found {found}; expected one of {', '.join(said)}")
+            present = " and ".join(named) or "none"
+            place.refuse(f"found {present}; expected one of {', '.join(given)}")
 
-    def _meant(self, one: WrittenFailure | WrittenPrice, place: Place) -> Offers:
+    def _meant_offers(self, wanted: WrittenFailure | WrittenPrice, place: Place) -> Offers:
         """The offers that are meant: some must be on sale, or the file has a slip."""
-        meant = Offers(one.type, one.zone, one.capacity_type)
+        meant = Offers(wanted.type, wanted.zone, wanted.capacity_type)
         if self._offers and not any(meant.mean(*offer) for offer in self._offers):
             zones = ", ".join(sorted({zone for _, zone, _ in self._offers}))
             place.refuse(
-                f"no offering of type {one.type or 'any'} in zone {one.zone or 'any'} of "
-                f"capacity type {one.capacity_type or 'any'}; expected offers of the catalogue, "
+                f"no offering of type {wanted.type or 'any'} in zone {wanted.zone or 'any'} of "
+                f"capacity type {wanted.capacity_type or 'any'}; expected offers of the catalogue, "
                 f"in zones {zones}"
             )
         return meant
@@ -120,7 +115,7 @@ class _Drawn:
     # ---- prices
 
     def courses(self, price: WrittenPrice, place: Place, number: int) -> Iterator[PriceCourse]:
-        offers = self._meant(price, place)
+        offers = self._meant_offers(price, place)
         if (price.factor is None) == (price.walk is None):
             place.refuse("expected either `factor` or `walk`")
         if price.factor is not None:
@@ -144,7 +139,7 @@ class _Drawn:
             place.refuse("expected `lowest` below 100% and `highest` above")
         for part in self._parts(offers, walk.each, place.of("each")):
             chance = stream(self._seed, "prices", str(number), *part)
-            steps = tuple(_wandering(walk, self._lasts_for, chance))
+            steps = tuple(_random_walk(walk, self._lasts_for, chance))
             yield PriceCourse(Offers(*part), steps)
 
     def _parts(self, offers: Offers, each: str, place: Place) -> list[tuple[str, str, str]]:
@@ -171,7 +166,7 @@ def _spot(offers: Offers) -> Offers:
     return Offers(offers.instance_type, offers.zone, kind)
 
 
-def _wandering(
+def _random_walk(
     walk: WrittenWalk, lasts_for: timedelta, chance: Random
 ) -> Iterator[tuple[timedelta, float]]:
     factor, at = 1.0, walk.every

@@ -15,7 +15,7 @@ from dovetail.kube.manifests import figure_problems
 from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.snapshot import Snapshot
 from dovetail.sim.demand import AppDemand, CronWork
-from dovetail.sim.fast.adoption import kept, name_of
+from dovetail.sim.fast.adoption import name_of, workload_of
 from dovetail.sim.scenario.curves import LoadCurve, Replicas, replicas, stream
 from dovetail.sim.scenario.reading import begins_at
 from dovetail.sim.scenario.strict import Object, Place
@@ -75,8 +75,8 @@ class Works:
         tree: Object = Object(pod)
         if requests:
             tree = Object({**pod, "containers": [container]})
-        found = _pod_spec(tree, place)
-        spec, odd = self._templates.made(found, "default")
+        pod_spec = _pod_spec(tree, place)
+        spec, odd = self._templates.make(pod_spec, "default")
         for problem in odd:
             place.of("pod").refuse(problem.message)
         return spec
@@ -122,16 +122,16 @@ class Works:
         return replicas(written_workload.replicas, course, place.of("replicas"))
 
     def _rollouts(self, written_workload: WrittenWorkload, place: Place) -> Iterator[timedelta]:
-        said = written_workload.rollouts
-        if not isinstance(said, WrittenRollouts):
-            yield from said
+        rollouts = written_workload.rollouts
+        if not isinstance(rollouts, WrittenRollouts):
+            yield from rollouts
             return
-        if said.every < timedelta(minutes=1):
+        if rollouts.every < timedelta(minutes=1):
             place.of("rollouts").of("every").refuse("expected at least 1m")
-        at, until = said.begins, said.until or self._written.lasts
+        at, until = rollouts.begins, rollouts.until or self._written.lasts
         while at <= until:
             yield at
-            at += said.every
+            at += rollouts.every
 
     def _cron_work(self, name: str, work: WrittenCronWork, place: Place) -> CronWork:
         if not 0 <= work.pods <= _MOST_PODS:
@@ -156,7 +156,7 @@ class Works:
             meant = f"; did you mean {near}?" if near else "; expected namespace/name of a workload"
             place.refuse(f"the cluster has no pods of {name}{meant}")
         own = name_of(sample).rpartition("/")[2]
-        return msgspec.structs.replace(kept(sample, self._budgets), name=own)
+        return msgspec.structs.replace(workload_of(sample, self._budgets), name=own)
 
 
 def _pod_spec(tree: Object, place: Place) -> api.PodSpec:

@@ -55,7 +55,7 @@ def _skyline(size_or: Int, ranked: Int, place: Int, known: tuple[Bytes, Bool]) -
         block = np.arange(start, min(start + _BLOCK, len(ranked)))
         kept = kept[place[kept] == place[start]]
         rivals = np.concatenate([kept, block])
-        beaten = _beaten(size_or, ranked[block], ranked[rivals], known)
+        beaten = _is_pointless(size_or, ranked[block], ranked[rivals], known)
         beaten &= place[block][:, None] == place[rivals][None, :]
         # Ties: the earlier one stays. Whoever beats a beaten one beats its victims too.
         beaten[:, len(kept) :] &= np.tri(len(block), k=-1, dtype=bool)
@@ -65,7 +65,7 @@ def _skyline(size_or: Int, ranked: Int, place: Int, known: tuple[Bytes, Bool]) -
     return winner
 
 
-def _beaten(size_or: Int, losers: Int, winners: Int, known: tuple[Bytes, Bool]) -> Bool:
+def _is_pointless(size_or: Int, losers: Int, winners: Int, known: tuple[Bytes, Bool]) -> Bool:
     """losers x winners: whether the winner makes the loser pointless (its price is no higher)."""
     bits, scarce_o = known
     result = np.broadcast_to(~scarce_o[winners][None, :], (len(losers), len(winners))).copy()

@@ -31,11 +31,7 @@ from dovetail.solve.encoding.market_labels import label_column
 from dovetail.solve.encoding.matching import Columns
 from dovetail.solve.encoding.mentions import label_mentions
 from dovetail.solve.encoding.node_parts import expected_labels
-from dovetail.solve.encoding.offers import (
-    Mentions,
-    OfferTable,
-    open_market,
-)
+from dovetail.solve.encoding.offers import Mentions, OfferTable, open_market
 from dovetail.solve.encoding.terms import Namespaces, Term
 from dovetail.solve.encoding.ties import Filters, TermContext, Ties, sights, tie_groups
 from dovetail.solve.puzzle import Puzzle
@@ -312,7 +308,7 @@ def cells_of(columns: Columns, keys: tuple[str, ...]) -> tuple[Int, Int]:
         codes, values = columns.codes(key)
         order = sorted(value for value in values if value is not None)
         rank = {value: place for place, value in enumerate(order)}
-        place_v = np.array([0 if one is None else 1 + rank[one] for one in values], np.int64)
+        place_v = np.array([0 if value is None else 1 + rank[value] for value in values], np.int64)
         size = len(order) + 1
         kept, cell_e = _dense(cell_e * size + place_v[codes], len(domains_ck) * size)
         domain = (kept % size - 1)[:, None]

@@ -34,8 +34,10 @@ class SharedClaims:
 
 def vector(amounts: Iterable[tuple[str, int]], resources: tuple[str, ...]) -> list[int]:
     """Amounts in the order of the resources; volumes of an unlimited driver are unlimited."""
-    held = dict(amounts)
-    return [held.get(name, int(UNLIMITED) if name.startswith(ATTACH) else 0) for name in resources]
+    by_name = dict(amounts)
+    return [
+        by_name.get(name, int(UNLIMITED) if name.startswith(ATTACH) else 0) for name in resources
+    ]
 
 
 def daemon_mask(columns: Columns, daemon: DaemonSet) -> Bool:
@@ -49,7 +51,7 @@ def coming_daemons(problem: Puzzle, columns: Columns, n_offers: int) -> Bool:
     """Daemon sets x entities: whose pod is still to come (on new nodes, all that run there)."""
     coming = np.zeros((len(problem.daemon_sets), columns.n_entities), dtype=bool)
     place = {node.name: n_offers + number for number, node in enumerate(problem.nodes)}
-    number_of = {(one.namespace, one.name): n for n, one in enumerate(problem.daemon_sets)}
+    number_of = {(daemon.namespace, daemon.name): n for n, daemon in enumerate(problem.daemon_sets)}
     for number, daemon in enumerate(problem.daemon_sets):
         coming[number] = daemon_mask(columns, daemon)
     for pod in problem.bound if number_of else ():
@@ -100,8 +102,8 @@ def _used_by_running_pods(
         row = row_of.get(id(pod.spec))
         if row is None:
             row = row_of[id(pod.spec)] = len(rows)
-            held = pod.spec.requests
-            rows.append([held.get(name, 0) for name in resources])
+            requests = pod.spec.requests
+            rows.append([requests.get(name, 0) for name in resources])
         nodes.append(number)
         asked.append(row)
     taken = np.zeros((len(place), len(resources)), dtype=np.int64)
@@ -143,8 +145,8 @@ def shared_claims(
             if claim
         ]
         claims_g.append(tuple(sorted(set(mine))))
-    held = np.zeros((len(number_of), n_nodes), dtype=bool)
+    uses = np.zeros((len(number_of), n_nodes), dtype=bool)
     for number, driver, claim in attached if number_of else ():
         if (driver, claim) in number_of:
-            held[number_of[driver, claim], number] = True
-    return SharedClaims(tuple(resources.index(ATTACH + d) for d, _ in number_of), claims_g, held)
+            uses[number_of[driver, claim], number] = True
+    return SharedClaims(tuple(resources.index(ATTACH + d) for d, _ in number_of), claims_g, uses)

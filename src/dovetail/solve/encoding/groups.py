@@ -56,13 +56,13 @@ def read_labels(specs: Iterable[PodSpec], daemon_sets: Iterable[DaemonSet]) -> t
     Of what daemon sets say of others, only whom they keep away matters to anybody else.
     """
     keys: set[str] = set()
-    shy = [PodSpec({}, anti_affinity=one.spec.anti_affinity) for one in daemon_sets]
+    shy = [PodSpec({}, anti_affinity=daemon_set.spec.anti_affinity) for daemon_set in daemon_sets]
     for spec in (*specs, *shy):
         if not is_about_pods(spec):
             continue
         for selector, more in selectors_of(spec):
-            for one in selector.expressions:
-                keys.add(one.key)
+            for requirement in selector.expressions:
+                keys.add(requirement.key)
             keys.update(more)
     return tuple(sorted(keys))
 
@@ -90,8 +90,8 @@ def spec_key_of(spec: PodSpec) -> bytes:
 
 def profile_of(pod: Pod, keys: tuple[str, ...]) -> Profile:
     """What selectors can see of a pod."""
-    held = pod.labels
-    return (pod.namespace, tuple([held.get(key) for key in keys]))
+    labels = pod.labels
+    return (pod.namespace, tuple([labels.get(key) for key in keys]))
 
 
 def group_pods(
@@ -127,16 +127,16 @@ def _merge_alike(
     number_of_object: dict[int, int] = {}  # of specs and labels, by identity
     merged: dict[tuple[int, int, int, str], list[Pod]] = {}
     for pod in pods:
-        held, spec, volumes = pod.labels, pod.spec, 0
+        labels, spec, volumes = pod.labels, pod.spec, 0
         number = number_of_object.get(id(spec))
         if number is None:
             number = number_of.setdefault(spec_key_of(spec), len(number_of))
             number_of_object[id(spec)] = number
-        seen = number_of_object.get(id(held))
+        seen = number_of_object.get(id(labels))
         if seen is None:
-            values = tuple([held.get(name) for name in keys])
+            values = tuple([labels.get(name) for name in keys])
             seen = number_of_seen.setdefault(values, len(number_of_seen))
-            number_of_object[id(held)] = seen
+            number_of_object[id(labels)] = seen
         if pod.claim_names:
             mine = asked.get(pod.key, NO_VOLUMES)
             volumes = number_of_volumes.setdefault(mine, len(number_of_volumes))
@@ -158,17 +158,17 @@ def anonymous(
 ) -> dict[str, PodVolumes]:
     """Volumes without the names of claims that only one pod uses: those pods are alike."""
     uses: dict[str, int] = {}
-    for one in (*volumes.values(), *bound_volumes.values()):
-        for _, claims in one.attachments:
+    for pod_volumes in (*volumes.values(), *bound_volumes.values()):
+        for _, claims in pod_volumes.attachments:
             for claim in claims:
                 uses[claim] = uses.get(claim, 0) + 1
     return {
         key: PodVolumes(
-            one.alternatives,
+            pod_volumes.alternatives,
             tuple(
                 (driver, tuple(claim if uses[claim] > 1 else "" for claim in claims))
-                for driver, claims in one.attachments
+                for driver, claims in pod_volumes.attachments
             ),
         )
-        for key, one in volumes.items()
+        for key, pod_volumes in volumes.items()
     }

@@ -128,15 +128,15 @@ def limits_by_pool(enc: Encoded) -> dict[int, list[PoolLimit]]:
     """The limits of pools, by the pool's number; limits of nodes are left out, since all types
     take the same of them.
     """
-    found: dict[int, list[PoolLimit]] = {}
+    by_pool: dict[int, list[PoolLimit]] = {}
     for number, pool in enumerate(enc.market.pools):
         for resource, left in sorted(enc.problem.limits.get(pool.name, {}).items()):
             if resource != NODES:
                 use_o = _use(enc, number, resource, 0)
-                found.setdefault(number, []).append(
+                by_pool.setdefault(number, []).append(
                     PoolLimit(left, use_o, capacity_t(enc, resource))
                 )
-    return found
+    return by_pool
 
 
 def share_of_limits(enc: Encoded) -> Float:
@@ -169,8 +169,8 @@ def _reservations(enc: Encoded) -> dict[int, list[int]]:
     by_id: dict[tuple[str, int, str], list[int]] = {}
     finite = np.flatnonzero(enc.supply_o < UNLIMITED)
     for offer in finite.tolist():
-        one = enc.market.offers[offer]
-        name = one.offering.reservation_id
-        place = (name, -1, "") if name else ("", one.type, one.offering.zone)
+        market_offer = enc.market.offers[offer]
+        name = market_offer.offering.reservation_id
+        place = (name, -1, "") if name else ("", market_offer.type, market_offer.offering.zone)
         by_id.setdefault(place, []).append(offer)
     return {offer: same for same in by_id.values() for offer in same}

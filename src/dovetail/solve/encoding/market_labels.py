@@ -31,7 +31,7 @@ def _find_label_column(market: OfferTable, key: str) -> tuple[Int, list[str | No
     )
     parts: dict[Requirement | None, int] = {}
     part_f = np.array(
-        [parts.setdefault(one.get(key), len(parts)) for one in market.parts], dtype=np.int64
+        [parts.setdefault(part.get(key), len(parts)) for part in market.parts], dtype=np.int64
     )
     code = market.pool_o * len(kinds) + kind_t[market.type_o]
     code = (code * len(parts) + part_f[market.part_o]) * len(market.choices) + market.choice_o
@@ -41,9 +41,9 @@ def _find_label_column(market: OfferTable, key: str) -> tuple[Int, list[str | No
 
 
 def _label(market: OfferTable, key: str, layers: Sequence[Requirements], row: int) -> str | None:
-    one = market.offers[row]
-    chosen = dict(market.choices[one.choice])
+    offer = market.offers[row]
+    chosen = dict(market.choices[offer.choice])
     if key in chosen:
         return chosen[key]
-    kind = market.types[one.type].requirements
-    return definite(key, (layers[one.pool], kind, one.offering.requirements))[1]
+    kind = market.types[offer.type].requirements
+    return definite(key, (layers[offer.pool], kind, offer.offering.requirements))[1]

@@ -13,7 +13,7 @@ import numpy as np
 
 from dovetail import labels
 from dovetail.model.requirements import Requirement
-from dovetail.model.taints import Taint, Toleration, repelling
+from dovetail.model.taints import Taint, Toleration, repelling_taint
 from dovetail.model.topology import NodeTerm
 from dovetail.solve.axes import Bool, Int
 
@@ -49,8 +49,8 @@ class Columns:
     ) -> None:
         """State the taints of every entity: the first ones' as codes, the rest listed."""
         code_of: dict[tuple[Taint, ...], int] = {}
-        recode = np.array([code_of.setdefault(one, len(code_of)) for one in taints], np.int64)
-        rest = [code_of.setdefault(one, len(code_of)) for one in more]
+        recode = np.array([code_of.setdefault(key, len(code_of)) for key in taints], np.int64)
+        rest = [code_of.setdefault(taint_set, len(code_of)) for taint_set in more]
         first = recode[codes] if len(taints) else codes
         self._taint_codes = np.concatenate([first, np.array(rest, dtype=np.int64)])
         self._taints = list(code_of) or [()]
@@ -80,21 +80,21 @@ class Columns:
 
     def matches(self, expression: Requirement) -> Bool:
         """Which entities satisfy one expression."""
-        held = self._admitted.get(expression)
-        if held is None:
+        admitted = self._admitted.get(expression)
+        if admitted is None:
             codes, values = self.codes(expression.key)
             per_value = np.array([expression.admits(value) for value in values], dtype=bool)
-            held = per_value[codes]
-            self._admitted[expression] = held
-        return held
+            admitted = per_value[codes]
+            self._admitted[expression] = admitted
+        return admitted
 
     def matches_term(self, term: NodeTerm) -> Bool:
         """Which entities satisfy every expression of a term; none if it has no expression."""
         mask = np.full(self.n_entities, bool(term.expressions or term.fields))
-        for one in term.expressions:
-            mask &= self.matches(one)
-        for one in term.fields:
-            mask &= self.matches(_field(one))
+        for requirement in term.expressions:
+            mask &= self.matches(requirement)
+        for requirement in term.fields:
+            mask &= self.matches(_field(requirement))
         return mask
 
     def matches_any_term(self, terms: Sequence[NodeTerm]) -> Bool:
@@ -113,17 +113,19 @@ class Columns:
 
     def tolerates(self, tolerations: tuple[Toleration, ...]) -> Bool:
         """Which entities have no hard taint that keeps away a pod with these tolerations."""
-        held = self._tolerated.get(tolerations)
-        if held is None:
-            fine = [repelling(taints, tolerations) is None for taints in self._taints]
-            held = np.array(fine, dtype=bool)[self._taint_codes]
-            self._tolerated[tolerations] = held
-        return held
+        tolerated = self._tolerated.get(tolerations)
+        if tolerated is None:
+            fine = [repelling_taint(taints, tolerations) is None for taints in self._taints]
+            tolerated = np.array(fine, dtype=bool)[self._taint_codes]
+            self._tolerated[tolerations] = tolerated
+        return tolerated
 
     def has_soft_taint(self, tolerations: tuple[Toleration, ...]) -> Bool:
         """Which entities have a soft taint (PreferNoSchedule) that the pod does not tolerate."""
-        found = [repelling(taints, tolerations, soft=True) is not None for taints in self._taints]
-        return np.array(found, dtype=bool)[self._taint_codes]
+        is_soft = [
+            repelling_taint(taints, tolerations, soft=True) is not None for taints in self._taints
+        ]
+        return np.array(is_soft, dtype=bool)[self._taint_codes]
 
 
 def _field(expression: Requirement) -> Requirement:

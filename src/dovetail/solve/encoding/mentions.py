@@ -18,10 +18,7 @@ from dovetail.solve.puzzle import Puzzle
 
 
 def label_mentions(
-    problem: Puzzle,
-    groups: Sequence[Group],
-    specs: Iterable[PodSpec],
-    bystanders: Sequence[Pod],
+    problem: Puzzle, groups: Sequence[Group], specs: Iterable[PodSpec], bystanders: Sequence[Pod]
 ) -> Mentions:
     """All node labels that the puzzle mentions, with the values that are mentioned."""
     topology = {key for group in groups for key in _hard_topology_keys(group.spec)}
@@ -66,7 +63,7 @@ def node_expressions(spec: PodSpec) -> list[Requirement]:
     return selected + [expression for term in terms for expression in term.expressions]
 
 
-def labels_mentioned(group: Group) -> list[str]:
+def mentioned_labels(group: Group) -> list[str]:
     """The node labels that pods of a group require or prefer something of, in order."""
     spec = group.spec
     keys = {expression.key for expression in node_expressions(spec)}

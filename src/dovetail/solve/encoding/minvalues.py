@@ -102,7 +102,7 @@ def relaxed_groups(enc: Encoded) -> list[int]:
     return np.flatnonzero(enc.mask_g >= len(enc.origin.enc.masks_me)).tolist()
 
 
-def let_others_in(bins: Bins) -> None:
+def share_nodes(bins: Bins) -> None:
     """Let all pods use what is left of nodes that are bought without their minValues anyway."""
     origin, masks_me = bins.enc.origin, bins.enc.masks_me
     if origin is None or len(np.unique(bins.enc.weight_o)) > 1:
@@ -118,31 +118,31 @@ def _families(enc: Encoded, asked_p: list[tuple[MinValues, ...]]) -> Iterator[_O
     ways: dict[tuple[int, int, tuple[int, int], str, str], list[int]] = {}
     daemons_o = _daemons(enc)
     is_open = Limits(enc).open_offers()  # what exceeds a limit by itself is nobody's sibling
-    for number, one in enumerate(enc.market.offers):
-        if asked_p[one.pool] and is_open[number]:
+    for number, offer in enumerate(enc.market.offers):
+        if asked_p[offer.pool] and is_open[number]:
             cell = int(enc.cell_o[number])
-            choice = (one.choice, int(daemons_o[number]))
-            way = (one.pool, cell, choice, one.offering.capacity_type, one.offering.zone)
+            choice = (offer.choice, int(daemons_o[number]))
+            way = (offer.pool, cell, choice, offer.offering.capacity_type, offer.offering.zone)
             ways.setdefault(way, []).append(number)
     for (pool, cell, choice, kind, zone), offers in ways.items():
         kinds = (kind, labels.ON_DEMAND) if kind == labels.RESERVED else (kind,)
-        near = [ways.get((pool, cell, choice, one, zone), []) for one in kinds]
+        near = [ways.get((pool, cell, choice, kind, zone), []) for kind in kinds]
         far = [
-            held
-            for way, held in ways.items()
+            offers
+            for way, offers in ways.items()
             if way[:3] == (pool, cell, choice)
             and way[3] in (kind, *later_kinds(kind))
             and (way[3] not in kinds or way[4] != zone)
         ]
-        beside = np.array([offer for held in near for offer in held])
-        anywhere = np.concatenate([beside, *(np.array(held) for held in far)])
+        beside = np.array([offer for offers in near for offer in offers])
+        anywhere = np.concatenate([beside, *(np.array(offers) for offers in far)])
         yield _OfferFamily((pool, cell), asked_p[pool], np.array(offers), (beside, anywhere))
 
 
 def _daemons(enc: Encoded) -> Int:
     """A number for the daemon pods of every offer, as far as any waiting pod cares for them."""
     present = [
-        held for term in enc.ties.hosts for held in (term.match_o, term.own_o) if held is not None
+        mask for term in enc.ties.hosts for mask in (term.match_o, term.own_o) if mask is not None
     ]
     if not present:
         return np.zeros(enc.n_offers, dtype=np.int64)
@@ -152,7 +152,7 @@ def _daemons(enc: Encoded) -> Int:
 def _narrow(losses: Losses, family: _OfferFamily, rows: _Rows) -> None:
     """Make every offer of the family as small as the siblings it needs."""
     enc = losses.enc
-    enough = [one for one in family.beside if are_met(family.asked, enc.type_o[one].tolist())]
+    enough = [row for row in family.beside if are_met(family.asked, enc.type_o[row].tolist())]
     if not enough:
         rows.masks_mo[:, family.offers] = False
         return
@@ -187,7 +187,7 @@ def _spare_limits(
             offers[losses.order_by_limits(offers)[0]],
             offers[np.argmin(enc.plan_price_o[offers])],
         )
-        for offer in dict.fromkeys(int(one) for one in firsts):
+        for offer in dict.fromkeys(int(first) for first in firsts):
             siblings = _least_limited_siblings(losses, family, offer, takers)
             if siblings is not None and losses.share(siblings) < losses.share(rows.siblings[offer]):
                 accepted: Bool = np.all(enc.masks_me[:, siblings], axis=1)
@@ -215,17 +215,17 @@ def _missing_shapes(
 
     A reservation is soon used up: what only it would take is missing elsewhere.
     """
-    found: dict[tuple[int, int], list[int]] = {}
+    lost_offers: dict[tuple[int, int], list[int]] = {}
     for place in dict.fromkeys(family.place for family in families):
-        offers = np.concatenate([one.offers for one in families if one.place == place])
+        offers = np.concatenate([family.offers for family in families if family.place == place])
         before = shapes.fits(enc.masks_me[:, offers], enc.cap_or[offers])
         after = shapes.fits(rows.masks_mo[:, offers], rows.cap_or[offers])
         endless = enc.supply_o[offers] == UNLIMITED
         lost = before.any(axis=1) & ~after.any(axis=1)
         lost |= before[:, endless].any(axis=1) & ~after[:, endless].any(axis=1)
         if lost.any():
-            found[place] = np.flatnonzero(lost).tolist()
-    return found
+            lost_offers[place] = np.flatnonzero(lost).tolist()
+    return lost_offers
 
 
 def _widen(
@@ -238,15 +238,15 @@ def _widen(
     rows, missing = state
     left: dict[tuple[int, int], list[int]] = {}
     for place, numbers in missing.items():
-        local = [one for one in families if one.place == place]
+        local = [family for family in families if family.place == place]
         first = len(rows.offers)
         for shape in numbers:
             request, mask = shapes.request_sr[shape], shapes.mask_s[shape]
-            held = any(
+            is_held_back = any(
                 rows.masks[row][mask] and (rows.caps[row] >= request).all()
                 for row in range(first, len(rows.offers))
             )
-            if held:
+            if is_held_back:
                 continue
             pod = (request, int(mask))
             if not any(_add_row(losses, local, pod, (rows, reach)) for reach in range(2)):
@@ -309,12 +309,12 @@ def _relax(
         accept = np.array([(pool, cell) in places for _, places in wanted])
         for offer in np.flatnonzero((enc.pool_o == pool) & (enc.cell_o == cell)).tolist():
             # A reservation that would hold them is not bought without what minValues ask for.
-            held = rows.masks_mo[old, offer] & [
+            other_masks = rows.masks_mo[old, offer] & [
                 bool((shapes.request_sr[alike] <= rows.cap_or[offer]).all())
                 for alike in wanted.values()
             ]
             admitted = np.zeros(len(rows.masks_mo), dtype=bool)
-            admitted[n_masks:] = accept & enc.masks_me[old, offer] & ~held
+            admitted[n_masks:] = accept & enc.masks_me[old, offer] & ~other_masks
             if admitted.any():
                 rows.add(offer, enc.cap_or[offer], admitted, np.array([offer]))
     return np.concatenate([np.arange(n_masks), old]), mask_s[shapes.shape_g]
@@ -325,7 +325,7 @@ def _encode_rows(enc: Encoded, rows: _Rows, mask_m: Int, mask_g: Int) -> Encoded
     offer_o = np.array([*range(n_offers), *rows.offers], dtype=np.int64)
     own = np.concatenate([rows.masks_mo, *(mask[:, None] for mask in rows.masks)], axis=1)
     hosts = [_host_at(term, offer_o) for term in enc.ties.hosts]
-    zones = [replace(one, eligible_o=one.eligible_o[offer_o]) for one in enc.ties.zones]
+    zones = [replace(term, eligible_o=term.eligible_o[offer_o]) for term in enc.ties.zones]
     return replace(
         enc,
         market=enc.market.at(offer_o),
@@ -345,15 +345,15 @@ def _encode_rows(enc: Encoded, rows: _Rows, mask_m: Int, mask_g: Int) -> Encoded
 
 def _largest(enc: Encoded, siblings: list[Int]) -> dict[str, Int]:
     """The most that any sibling of each row has of what limits count: any of them may come."""
-    limited = {name for held in enc.problem.limits.values() for name in held} - {NODES}
+    limited = {name for limit in enc.problem.limits.values() for name in limit} - {NODES}
     if not siblings or not limited:
         return {}
-    starts = np.cumsum([0, *(len(one) for one in siblings[:-1])])
-    found = {}
+    starts = np.cumsum([0, *(len(offers) for offers in siblings[:-1])])
+    largest = {}
     for resource in sorted(limited):
         use_o = capacity_t(enc, resource)[enc.type_o[np.concatenate(siblings)]]
-        found[resource] = np.maximum.reduceat(use_o, starts)
-    return found
+        largest[resource] = np.maximum.reduceat(use_o, starts)
+    return largest
 
 
 def _host_at(term: HostTerm, offer_o: Int) -> HostTerm:

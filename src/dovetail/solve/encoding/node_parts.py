@@ -41,37 +41,39 @@ def pieces_of(
 ) -> tuple[tuple[str, ...], list[NodePart]]:
     """The pod labels that anybody reads, with those that others do, and what each node holds."""
     keys, last = _remembered[0]
-    held = [_remembered_part(last.get(node.name), node, bound.get(node.name, ())) for node in nodes]
+    parts = [
+        _remembered_part(last.get(node.name), node, bound.get(node.name, ())) for node in nodes
+    ]
     known: dict[int, tuple[str, ...]] = {}
     every = set(read)
-    for node, piece in zip(nodes, held, strict=True):
-        every |= _labels_read(bound.get(node.name, ()), known) if piece is None else piece.read
+    for node, piece in zip(nodes, parts, strict=True):
+        every |= _read_labels(bound.get(node.name, ()), known) if piece is None else piece.read
     if keys != tuple(sorted(every)):
-        keys, held = tuple(sorted(every)), [None] * len(held)
+        keys, parts = tuple(sorted(every)), [None] * len(parts)
     pieces = [
         _piece(node, bound.get(node.name, ()), keys, known) if piece is None else piece
-        for node, piece in zip(nodes, held, strict=True)
+        for node, piece in zip(nodes, parts, strict=True)
     ]
     _remembered[0] = (keys, {piece.node.name: piece for piece in pieces})
     return keys, pieces
 
 
-def _remembered_part(held: NodePart | None, node: Node, pods: tuple[Pod, ...]) -> NodePart | None:
+def _remembered_part(last: NodePart | None, node: Node, pods: tuple[Pod, ...]) -> NodePart | None:
     """What is remembered of a node, if it is still right."""
-    if held is None or held.pods != pods:
+    if last is None or last.pods != pods:
         return None
-    is_same = held.node.labels == node.labels and held.node.node_pool == node.node_pool
-    return held if is_same else None
+    is_same = last.node.labels == node.labels and last.node.node_pool == node.node_pool
+    return last if is_same else None
 
 
-def _labels_read(pods: Iterable[Pod], known: dict[int, tuple[str, ...]]) -> frozenset[str]:
+def _read_labels(pods: Iterable[Pod], known: dict[int, tuple[str, ...]]) -> frozenset[str]:
     """The pod labels that the selectors of these read."""
-    found: set[str] = set()
+    keys: set[str] = set()
     for pod in pods:
         if id(pod.spec) not in known:
             known[id(pod.spec)] = read_labels((pod.spec,), ())
-        found.update(known[id(pod.spec)])
-    return frozenset(found)
+        keys.update(known[id(pod.spec)])
+    return frozenset(keys)
 
 
 def _piece(
@@ -90,11 +92,11 @@ def _piece(
         node=node,
         pods=pods,
         labels=expected_labels(node),
-        read=_labels_read(pods, known),
+        read=_read_labels(pods, known),
         use=use,
         profiles=profiles,
         namespaces=frozenset(pod.namespace for pod in pods),
-        shy=_shy(counted),
+        shy=_pod_counts(counted),
         ports=tuple(pod.spec for pod in pods if pod.spec.host_ports and not pod.is_terminal),
         daemons=tuple(
             (pod.namespace, pod.owner.name)
@@ -104,18 +106,18 @@ def _piece(
     )
 
 
-def _shy(pods: Iterable[Pod]) -> tuple[tuple[Pod, int], ...]:
+def _pod_counts(pods: Iterable[Pod]) -> tuple[tuple[Pod, int], ...]:
     alike: dict[tuple[int, str, tuple[tuple[str, str], ...]], list[Pod]] = {}
     for pod in pods:
         if pod.spec.anti_affinity:
             key = (id(pod.spec), pod.namespace, tuple(sorted(pod.labels.items())))
             alike.setdefault(key, []).append(pod)
-    return tuple((held[0], len(held)) for held in alike.values())
+    return tuple((alike_pods[0], len(alike_pods)) for alike_pods in alike.values())
 
 
 def expected_labels(node: Node) -> dict[str, str]:
     """The labels of a node, as they will be once it has started."""
-    held = {labels.normalize(key): value for key, value in node.labels.items()}
+    by_key = {labels.normalize(key): value for key, value in node.labels.items()}
     if node.node_pool:
-        held.update({key: held.get(key, "true") for key in labels.SIMULATION_ONLY})
-    return held
+        by_key.update({key: by_key.get(key, "true") for key in labels.SIMULATION_ONLY})
+    return by_key

@@ -69,14 +69,14 @@ class OfferTable:
             self._keys.extend(map(self._key, self.offers))
         return self._keys
 
-    def _key(self, one: Offer) -> OfferKey:
+    def _key(self, offer: Offer) -> OfferKey:
         return OfferKey(
-            self.pools[one.pool].name,
-            self.types[one.type].name,
-            one.offering.zone,
-            one.offering.capacity_type,
-            one.offering.reservation_id,
-            tuple((key, value) for key, value in self.choices[one.choice] if value is not None),
+            self.pools[offer.pool].name,
+            self.types[offer.type].name,
+            offer.offering.zone,
+            offer.offering.capacity_type,
+            offer.offering.reservation_id,
+            tuple((key, value) for key, value in self.choices[offer.choice] if value is not None),
         )
 
     def at(self, offer_o: Int) -> OfferTable:
@@ -109,16 +109,18 @@ class Mentions(msgspec.Struct, frozen=True, gc=False):
 
 def mentions(expressions: Iterable[Requirement], topology_keys: Iterable[str]) -> Mentions:
     """Collect what is said about node labels."""
-    found: dict[str, set[str]] = {}
-    for one in expressions:
-        held = found.setdefault(one.key, set())
-        held.update(one.values)
-        held.update(str(bound) for bound in (one.gte, one.lte) if bound is not None)
+    values_by_key: dict[str, set[str]] = {}
+    for requirement in expressions:
+        values = values_by_key.setdefault(requirement.key, set())
+        values.update(requirement.values)
+        values.update(
+            str(bound) for bound in (requirement.gte, requirement.lte) if bound is not None
+        )
     keys = sorted(set(topology_keys) - {labels.HOSTNAME})
     for key in keys:
-        found.setdefault(key, set())
+        values_by_key.setdefault(key, set())
     return Mentions(
-        {key: tuple(sorted(values)) for key, values in sorted(found.items())}, tuple(keys)
+        {key: tuple(sorted(values)) for key, values in sorted(values_by_key.items())}, tuple(keys)
     )
 
 
@@ -134,7 +136,7 @@ def pool_requirements(pool: NodePool) -> Requirements:
 def open_market(
     pools: Sequence[NodePool],
     instance_types: Mapping[str, tuple[InstanceType, ...]],
-    said: Mentions,
+    mentions: Mentions,
     policy: Policy = _NO_NODE_PRICE,
 ) -> OfferTable:
     """All offers of all pools, each with definite labels; remembered while nothing changes."""
@@ -142,17 +144,17 @@ def open_market(
     node_price_p = tuple(policy.node_price_of(pool) for pool in pools)
     for asked, market in _markets:
         if (
-            asked[0] == said
+            asked[0] == mentions
             and asked[2] == node_price_p
             and (len(asked[1]) == len(sold) and all(map(is_, asked[1], sold)))
             and market.pools == tuple(pools)
         ):
             return market
-    market = _open_market(pools, instance_types, said)
+    market = _open_market(pools, instance_types, mentions)
     if any(node_price_p):
         more_o = np.array(node_price_p, dtype=np.int64)[market.pool_o]
         market = replace(market, price_o=market.provider_price_o + more_o)
-    _markets.insert(0, ((said, sold, node_price_p), market))
+    _markets.insert(0, ((mentions, sold, node_price_p), market))
     del _markets[MAX_MARKETS:]
     return market
 
@@ -160,25 +162,25 @@ def open_market(
 def open_keys(
     pools: Sequence[NodePool],
     instance_types: Mapping[str, tuple[InstanceType, ...]],
-    said: Mentions,
+    mentions: Mentions,
 ) -> frozenset[str]:
     """The labels of which some pool leaves the value open: only those change what is on offer."""
-    found: set[str] = set()
+    keys: set[str] = set()
     for pool in pools:
         asked, types = pool_requirements(pool), instance_types.get(pool.name, ())
-        held = _catalogue(asked, types)
-        for key in said.values_by_key:
-            if key not in held.is_open:
-                one = Mentions({key: ()}, ())
-                held.is_open[key] = bool(_open_keys(asked, held.rows, one))
-        found.update(key for key in said.values_by_key if held.is_open[key])
-    return frozenset(found)
+        catalogue = _catalogue(asked, types)
+        for key in mentions.values_by_key:
+            if key not in catalogue.is_open:
+                mention = Mentions({key: ()}, ())
+                catalogue.is_open[key] = bool(_open_keys(asked, catalogue.rows, mention))
+        keys.update(key for key in mentions.values_by_key if catalogue.is_open[key])
+    return frozenset(keys)
 
 
 def _open_market(
     pools: Sequence[NodePool],
     instance_types: Mapping[str, tuple[InstanceType, ...]],
-    said: Mentions,
+    mentions: Mentions,
 ) -> OfferTable:
     offers: list[Offer] = []
     types: list[InstanceType] = []
@@ -191,27 +193,29 @@ def _open_market(
             if id(kind) not in index_of:
                 index_of[id(kind)] = len(types)
                 types.append(kind)
-        offers += _with_choices(number, asked, rows, (said, index_of, choices))
-    firsts = {id(one.offering.requirements): one.offering for one in reversed(offers)}
-    part_of = {one: number for number, one in enumerate(firsts)}
+        offers += _with_choices(number, asked, rows, (mentions, index_of, choices))
+    firsts = {id(offer.offering.requirements): offer.offering for offer in reversed(offers)}
+    part_of = {part: number for number, part in enumerate(firsts)}
     codes: dict[tuple[str, str], int] = {}
-    ways = [(one.offering.capacity_type, one.offering.zone) for one in offers]
+    ways = [(offer.offering.capacity_type, offer.offering.zone) for offer in offers]
     way_o = np.array([codes.setdefault(way, len(codes)) for way in ways], dtype=np.int64)
-    price_o = np.array([one.offering.price_nanousd for one in offers], dtype=np.int64)
+    price_o = np.array([offer.offering.price_nanousd for offer in offers], dtype=np.int64)
     return OfferTable(
         tuple(pools),
         tuple(types),
         tuple(offers),
         tuple(choices),
-        pool_o=np.array([one.pool for one in offers], dtype=np.int64),
-        type_o=np.array([one.type for one in offers], dtype=np.int64),
-        choice_o=np.array([one.choice for one in offers], dtype=np.int64),
+        pool_o=np.array([offer.pool for offer in offers], dtype=np.int64),
+        type_o=np.array([offer.type for offer in offers], dtype=np.int64),
+        choice_o=np.array([offer.choice for offer in offers], dtype=np.int64),
         price_o=price_o,
         provider_price_o=price_o,
         way_o=way_o,
         ways=tuple(codes),
-        part_o=np.array([part_of[id(one.offering.requirements)] for one in offers], dtype=np.int64),
-        parts=tuple(one.requirements for one in firsts.values()),
+        part_o=np.array(
+            [part_of[id(offer.offering.requirements)] for offer in offers], dtype=np.int64
+        ),
+        parts=tuple(offering.requirements for offering in firsts.values()),
     )
 
 
@@ -234,12 +238,12 @@ class _Catalogue:
 def _catalogue(asked: Requirements, types: tuple[InstanceType, ...]) -> _Catalogue:
     """The types and available offerings that the pool allows, remembered for each catalogue."""
     key = (id(types), asked)
-    held = _remembered.get(key)
-    if held is None or held.types is not types:
+    catalogue = _remembered.get(key)
+    if catalogue is None or catalogue.types is not types:
         if len(_remembered) >= MAX_REMEMBERED:
             _remembered.clear()
-        held = _remembered[key] = _Catalogue(types, _allowed_rows(asked, types))
-    return held
+        catalogue = _remembered[key] = _Catalogue(types, _allowed_rows(asked, types))
+    return catalogue
 
 
 def _allowed_rows(asked: Requirements, types: Iterable[InstanceType]) -> Rows:
@@ -257,7 +261,7 @@ def _allowed_rows(asked: Requirements, types: Iterable[InstanceType]) -> Rows:
         if not allows(kind.requirements):
             continue
         offerings = tuple(
-            one for one in kind.offerings if one.is_available and allows(one.requirements)
+            item for item in kind.offerings if item.is_available and allows(item.requirements)
         )
         if offerings:
             rows.append((kind, offerings))
@@ -281,8 +285,8 @@ def _with_choices(
     rows: Rows,
     shared: tuple[Mentions, dict[int, int], list[Choice]],
 ) -> list[Offer]:
-    said, index_of, choices = shared
-    left_open = _open_keys(asked, rows, said)
+    mentions, index_of, choices = shared
+    left_open = _open_keys(asked, rows, mentions)
     if not left_open:
         return [
             Offer(pool, index_of[id(kind)], offering, 0)
@@ -310,39 +314,39 @@ def _with_choices(
 
 def may_carry(key: str, value: str | None, layers: Iterable[Requirements]) -> bool:
     """Whether a node of these layers (pool, type, offering) may have this value of the label."""
-    return all(one[key].admits(value) for one in layers if key in one)
+    return all(layer[key].admits(value) for layer in layers if key in layer)
 
 
 def definite(key: str, layers: Sequence[Requirements]) -> tuple[bool, str | None]:
     """Whether the layers leave no choice about a label, and its value (None: the node has none)."""
-    held: Requirement | None = None
-    for one in layers:
-        stated = one.get(key)
+    merged: Requirement | None = None
+    for layer in layers:
+        stated = layer.get(key)
         if stated is not None:
-            held = stated if held is None else held & stated
-    if held is None:
+            merged = stated if merged is None else merged & stated
+    if merged is None:
         return True, None
-    if held.complement:
+    if merged.complement:
         # Nobody adds a provider's label but the provider: a pool that merely demands it gets none.
         return labels.is_well_known(key), None
-    if len(held.values) > 1:
+    if len(merged.values) > 1:
         return False, None
-    return True, next(iter(held.values)) if held.values else None
+    return True, next(iter(merged.values)) if merged.values else None
 
 
 def _open_keys(
     asked: Requirements,
     rows: Sequence[tuple[InstanceType, tuple[Offering, ...]]],
-    said: Mentions,
+    mentions: Mentions,
 ) -> dict[str, tuple[str | None, ...]]:
     """The mentioned labels that the pool or its types leave open, with the values worth having."""
     result = {}
     offered = {
-        id(one.requirements): one.requirements for _, offerings in rows for one in offerings
+        id(way.requirements): way.requirements for _, offerings in rows for way in offerings
     }.values()
-    for key in said.values_by_key:
+    for key in mentions.values_by_key:
         kinds = {kind.requirements.get(key): kind.requirements for kind, _ in rows}
-        layers = {one.get(key): one for one in offered}
+        layers = {layer.get(key): layer for layer in offered}
         listed: set[str] = set()
         is_open = False
         for kind in kinds.values():
@@ -353,7 +357,9 @@ def _open_keys(
                     {value} if value is not None else _listed_values(key, (asked, kind, layer))
                 )
         if is_open:
-            result[key] = _worth_having(key, asked, listed | set(said.values_by_key[key]), said)
+            result[key] = _worth_having(
+                key, asked, listed | set(mentions.values_by_key[key]), mentions
+            )
     return result
 
 
@@ -361,30 +367,30 @@ def _listed_values(key: str, layers: Iterable[Requirements]) -> set[str]:
     """Every value of the label that some layer names as allowed."""
     return {
         value
-        for one in layers
-        if key in one and not one[key].complement
-        for value in one[key].values
+        for layer in layers
+        if key in layer and not layer[key].complement
+        for value in layer[key].values
     }
 
 
 def _worth_having(
-    key: str, asked: Requirements, listed: set[str], said: Mentions
+    key: str, asked: Requirements, listed: set[str], mentions: Mentions
 ) -> tuple[str | None, ...]:
     """Values worth telling apart, and one more that nobody mentions."""
-    held = asked.get(key)
+    need = asked.get(key)
     values: list[str | None] = [
-        value for value in sorted(listed) if held is None or held.has(value)
+        value for value in sorted(listed) if need is None or need.has(value)
     ]
-    if held is not None and held.complement:
-        values += _unmentioned_value(held, set(said.values_by_key[key]))
-    if held is not None and held.tolerates_absence:
+    if need is not None and need.complement:
+        values += _unmentioned_value(need, set(mentions.values_by_key[key]))
+    if need is not None and need.tolerates_absence:
         values.append(None)
     return tuple(values)
 
 
-def _unmentioned_value(held: Requirement, said: set[str]) -> list[str]:
+def _unmentioned_value(need: Requirement, values: set[str]) -> list[str]:
     """One allowed value that no pod names, for the pods that do not care."""
-    tries = [_OTHER, *(f"{_OTHER}-{n}" for n in range(len(said) + 1))]
-    start = held.gte if held.gte is not None else (held.lte or 0) - len(said) - 1
-    tries += [str(start + n) for n in range(len(said) + 2)]
-    return [name for name in tries if name not in said and held.has(name)][:1]
+    tries = [_OTHER, *(f"{_OTHER}-{n}" for n in range(len(values) + 1))]
+    start = need.gte if need.gte is not None else (need.lte or 0) - len(values) - 1
+    tries += [str(start + n) for n in range(len(values) + 2)]
+    return [name for name in tries if name not in values and need.has(name)][:1]

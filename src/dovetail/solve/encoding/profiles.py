@@ -105,9 +105,9 @@ class PodProfiles:
             number = number_of.get(key)
             if number is None:
                 number = number_of[key] = self._number(profile_of(pod, keys), numbers)
-            held = self.nodes_of[number]
+            counts = self.nodes_of[number]
             node = self.place[pod.node_name]
-            held[node] = held.get(node, 0) + 1
+            counts[node] = counts.get(node, 0) + 1
 
     def _number(self, profile: Profile, numbers: dict[Profile, int]) -> int:
         if profile not in numbers:
@@ -120,18 +120,18 @@ class PodProfiles:
 
     def add_running_owners(self, interner: Interner) -> None:
         """Terms of running pods that keep some waiting pod away, and where those pods are."""
-        held: dict[tuple[int, str, tuple[tuple[str, str], ...]], list[Term]] = {}
+        terms: dict[tuple[int, str, tuple[tuple[str, str], ...]], list[Term]] = {}
         stating = [pod for pod in self.counted if pod.spec.anti_affinity]
         for pod in sorted(stating, key=lambda pod: (pod.namespace, pod.name)):
             key = (id(pod.spec), pod.namespace, tuple(sorted(pod.labels.items())))
-            if key not in held:
-                held[key] = [
+            if key not in terms:
+                terms[key] = [
                     term
                     for term in anti_terms(pod, self.namespaces)
                     if term in interner.number_of
-                    or not self.waiting.isdisjoint(self.index.profiles_selected(term))
+                    or not self.waiting.isdisjoint(self.index.selected_profiles(term))
                 ]
-            for term in held[key]:
+            for term in terms[key]:
                 number = interner.number(term)
                 self.running_owners.setdefault(number, []).append(self.place[pod.node_name])
 
@@ -142,33 +142,35 @@ class PodProfiles:
         """
         for number, daemon in enumerate(self.problem.daemon_sets):
             for term in anti_terms(daemon, self.namespaces):
-                if term.is_host and not self.waiting.isdisjoint(self.index.profiles_selected(term)):
+                if term.is_host and not self.waiting.isdisjoint(self.index.selected_profiles(term)):
                     self.coming_owners.setdefault(interner.number(term), []).append(number)
 
-    def pods_selected(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
+    def selected_pods(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
         """The waiting groups, running pods by node, and daemon sets that a term selects."""
         del number
         if term.kind == TermKind.PORT:
             groups = [n for n, group in enumerate(self.groups) if takes(group.spec, term)]
-            daemons = [n for n, one in enumerate(self.problem.daemon_sets) if takes(one.spec, term)]
-            return groups, self._nobody(), daemons
+            daemons = [
+                n for n, daemon in enumerate(self.problem.daemon_sets) if takes(daemon.spec, term)
+            ]
+            return groups, self._zeros(), daemons
         return self.seen_by(term)
 
     def seen_by(self, term: Term) -> tuple[list[int], Int, list[int]]:
         """The same, by the labels of pods."""
-        match_n = self._nobody()
-        found: list[int] = []
+        match_n = self._zeros()
+        groups: list[int] = []
         daemons = []
-        for profile in self.index.profiles_selected(term):
-            found += self.groups_of[profile]
+        for profile in self.index.selected_profiles(term):
+            groups += self.groups_of[profile]
             daemons += self.daemons_of[profile]
             for node, count in self.nodes_of[profile].items():
                 match_n[node] += count
-        return sorted(found), match_n, daemons
+        return sorted(groups), match_n, daemons
 
     def owners(self, number: int) -> Int:
         """Running pods that state a term, by node."""
-        own_n = self._nobody()
+        own_n = self._zeros()
         np.add.at(own_n, self.running_owners.get(number, []), 1)
         return own_n
 
@@ -179,11 +181,11 @@ class PodProfiles:
     def ports(self, number: int, term: Term) -> Int:
         """Pods on nodes that take the port of a term, by node."""
         del number
-        own_n = self._nobody()
+        own_n = self._zeros()
         for pod in self.problem.bound:
             if pod.spec.host_ports and pod.node_name in self.place and not pod.is_terminal:
                 own_n[self.place[pod.node_name]] += takes(pod.spec, term)
         return own_n
 
-    def _nobody(self) -> Int:
+    def _zeros(self) -> Int:
         return np.zeros(len(self.place), dtype=np.int64)

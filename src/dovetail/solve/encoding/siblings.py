@@ -43,10 +43,10 @@ class Losses:
         self._way_o = np.array(
             [
                 (
-                    codes.setdefault(one.offering.capacity_type, len(codes)),
-                    codes.setdefault(one.offering.zone, len(codes)),
+                    codes.setdefault(offer.offering.capacity_type, len(codes)),
+                    codes.setdefault(offer.offering.zone, len(codes)),
                 )
-                for one in enc.market.offers
+                for offer in enc.market.offers
             ],
             dtype=np.int64,
         )

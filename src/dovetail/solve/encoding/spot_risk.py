@@ -35,11 +35,11 @@ def with_robust_prices(enc: Encoded) -> Encoded:
 
 def _markets(enc: Encoded) -> list[Int]:
     """Spot offers that may stand in for each other: one pool, one zone, one choice of labels."""
-    found: dict[tuple[int, int, str], list[int]] = {}
-    for number, one in enumerate(enc.market.offers):
-        if one.offering.capacity_type == labels.SPOT:
-            found.setdefault((one.pool, one.choice, one.offering.zone), []).append(number)
-    return [np.array(offers, dtype=np.int64) for offers in found.values()]
+    by_market: dict[tuple[int, int, str], list[int]] = {}
+    for number, offer in enumerate(enc.market.offers):
+        if offer.offering.capacity_type == labels.SPOT:
+            by_market.setdefault((offer.pool, offer.choice, offer.offering.zone), []).append(number)
+    return [np.array(offers, dtype=np.int64) for offers in by_market.values()]
 
 
 def _fifth_price(enc: Encoded, offers: Int) -> Int:

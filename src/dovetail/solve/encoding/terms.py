@@ -15,7 +15,7 @@ import msgspec
 
 from dovetail import labels
 from dovetail.model.pod import DaemonSet, Pod, PodSpec
-from dovetail.model.topology import HostPort, LabelSelector, NodePolicy, PodTerm, Spread, narrowed
+from dovetail.model.topology import HostPort, LabelSelector, NodePolicy, PodTerm, Spread, narrow
 from dovetail.solve.encoding.groups import Group, Profile
 
 
@@ -59,14 +59,14 @@ class Namespaces:
         }
         self._selected: dict[LabelSelector, tuple[str, ...]] = {}
 
-    def meant_by(self, term: PodTerm, own: str) -> tuple[str, ...]:
+    def namespaces_of(self, term: PodTerm, own: str) -> tuple[str, ...]:
         """The namespaces of a term stated by a pod in `own`."""
         if term.namespace_selector is None:
             return tuple(sorted(set(term.namespaces))) or (own,)
         selected = self._selected.get(term.namespace_selector)
         if selected is None:
             selected = tuple(
-                name for name, held in self._labels.items() if term.namespace_selector.matches(held)
+                name for name, row in self._labels.items() if term.namespace_selector.matches(row)
             )
             self._selected[term.namespace_selector] = selected
         return tuple(sorted({*selected, *term.namespaces}))
@@ -77,7 +77,7 @@ _CANONICAL: Final = msgspec.msgpack.Encoder(order="deterministic")
 
 def spread_keys(spec: PodSpec) -> tuple[str, ...]:
     """The topology keys of a pod's hard spreads: a node without one of them counts for none."""
-    return tuple(sorted({one.topology_key for one in spec.spread if one.is_hard}))
+    return tuple(sorted({spread.topology_key for spread in spec.spread if spread.is_hard}))
 
 
 def _filter_key(spread: Spread, spec: PodSpec) -> bytes:
@@ -100,7 +100,7 @@ def _filter_key(spread: Spread, spec: PodSpec) -> bytes:
 
 def spread_term(spread: Spread, group: Group) -> Term:
     """A hard spread constraint, as the pod that states it means it."""
-    selector = narrowed(spread.selector, group.labels, match=spread.match_label_keys)
+    selector = narrow(spread.selector, group.labels, match=spread.match_label_keys)
     return Term(
         TermKind.SPREAD,
         spread.topology_key,
@@ -118,32 +118,29 @@ def pod_term(
     kind: TermKind, term: PodTerm, group: Group | Pod | DaemonSet, namespaces: Namespaces
 ) -> Term:
     """An affinity or anti-affinity term, as the pod that states it means it."""
-    selector = narrowed(
-        term.selector,
-        group.labels,
-        match=term.match_label_keys,
-        mismatch=term.mismatch_label_keys,
+    selector = narrow(
+        term.selector, group.labels, match=term.match_label_keys, mismatch=term.mismatch_label_keys
     )
-    return Term(kind, term.topology_key, selector, namespaces.meant_by(term, group.namespace))
+    return Term(kind, term.topology_key, selector, namespaces.namespaces_of(term, group.namespace))
 
 
 def stated_by(group: Group, namespaces: Namespaces) -> list[Term]:
     """Every hard term that the pods of a group state (ports apart)."""
     spec = group.spec
-    found = [spread_term(one, group) for one in spec.spread if one.is_hard]
+    terms = [spread_term(spread, group) for spread in spec.spread if spread.is_hard]
     if spec.affinity:
-        found += _affinity_terms(group, namespaces)
-    return found + [pod_term(TermKind.ANTI, one, group, namespaces) for one in spec.anti_affinity]
+        terms += _affinity_terms(group, namespaces)
+    return terms + [pod_term(TermKind.ANTI, term, group, namespaces) for term in spec.anti_affinity]
 
 
 def _affinity_terms(group: Group, namespaces: Namespaces) -> list[Term]:
     """Affinity terms of one pod: only pods that all of them mean are company for any of them."""
-    terms = [pod_term(TermKind.AFFINITY, one, group, namespaces) for one in group.spec.affinity]
+    terms = [pod_term(TermKind.AFFINITY, term, group, namespaces) for term in group.spec.affinity]
     if len(terms) < 2:
         return terms
-    expressions = {one for term in terms for one in term.selector.expressions}
+    expressions = {expression for term in terms for expression in term.selector.expressions}
     selector = LabelSelector(
-        tuple(sorted(expressions, key=lambda one: one.sort_key())),
+        tuple(sorted(expressions, key=lambda expression: expression.sort_key())),
         nothing=any(term.selector.nothing for term in terms),
     )
     common = set.intersection(*(set(term.namespaces) for term in terms))
@@ -155,7 +152,7 @@ def _affinity_terms(group: Group, namespaces: Namespaces) -> list[Term]:
 
 def anti_terms(pod: Pod | DaemonSet, namespaces: Namespaces) -> list[Term]:
     """What a running pod, or one of a daemon set, keeps away from itself."""
-    return [pod_term(TermKind.ANTI, one, pod, namespaces) for one in pod.spec.anti_affinity]
+    return [pod_term(TermKind.ANTI, term, pod, namespaces) for term in pod.spec.anti_affinity]
 
 
 def port_term(port: HostPort) -> Term:
@@ -165,8 +162,8 @@ def port_term(port: HostPort) -> Term:
 
 def takes(spec: PodSpec, term: Term) -> bool:
     """Whether a pod of this spec would conflict with the port of the term."""
-    held = term.port
-    return held is not None and any(one.conflicts(held) for one in spec.host_ports)
+    port = term.port
+    return port is not None and any(other.conflicts(port) for other in spec.host_ports)
 
 
 class ProfileIndex:
@@ -183,7 +180,7 @@ class ProfileIndex:
                 if value is not None:
                     self._by_value.setdefault((key, value), []).append(number)
 
-    def profiles_selected(self, term: Term) -> list[int]:
+    def selected_profiles(self, term: Term) -> list[int]:
         """The numbers of the profiles that a term selects, ascending."""
         if term.selector.nothing:
             return []
@@ -196,16 +193,21 @@ class ProfileIndex:
 
     def _likely(self, term: Term) -> list[int]:
         best: list[int] | None = None
-        for one in term.selector.expressions:
-            if one.complement or not one.values:
+        for need in term.selector.expressions:
+            if need.complement or not need.values:
                 continue
-            found = [n for value in one.values for n in self._by_value.get((one.key, value), ())]
-            if best is None or len(found) < len(best):
-                best = found
+            numbers = [
+                n for value in need.values for n in self._by_value.get((need.key, value), ())
+            ]
+            if best is None or len(numbers) < len(best):
+                best = numbers
         if best is None:
             best = [n for name in term.namespaces for n in self._by_namespace.get(name, ())]
         return sorted(best)
 
     def _holds(self, term: Term, number: int) -> bool:
         values = self._profiles[number][1]
-        return all(one.admits(values[self._position[one.key]]) for one in term.selector.expressions)
+        return all(
+            requirement.admits(values[self._position[requirement.key]])
+            for requirement in term.selector.expressions
+        )

@@ -74,7 +74,7 @@ class PodLookup(Protocol):
         """The pods that wait, by group."""
         ...
 
-    def pods_selected(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
+    def selected_pods(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
         """The waiting groups, running pods by node, and daemon sets that a term selects."""
         ...
 
@@ -174,7 +174,7 @@ class Assembly:
         match_g: list[list[int]] = [[] for _ in self.lookup.groups]
         place_of: list[int] = []
         for number, term in enumerate(terms):
-            matched, match_n, daemons = self.lookup.pods_selected(number, term)
+            matched, match_n, daemons = self.lookup.selected_pods(number, term)
             for group in matched:
                 match_g[group].append(number)
             if term.is_host:
@@ -290,7 +290,7 @@ class Assembly:
         n_cells = len(context.domains_ck)
         counted = np.bincount(context.cell_e[reach_e & eligible_e], minlength=n_cells) > 0
         ignored = np.bincount(context.cell_e[reach_e & ~eligible_e], minlength=n_cells) > 0
-        if (counted & ignored).any() and not any(held is eligible_e for held in self.mixed):
+        if (counted & ignored).any() and not any(mask is eligible_e for mask in self.mixed):
             self.mixed.append(eligible_e)
         self._counting[id(eligible_e), masks] = counted
         return counted
@@ -319,7 +319,7 @@ def sights(ties: Ties, n_offers: int) -> Int:
     seen: set[bytes] = set()
     zones = [term.eligible_o for term in ties.zones if term.kind == TermKind.SPREAD]
     hosts = [term.eligible_o for term in ties.hosts if term.kind == TermKind.SPREAD]
-    for eligible_o in {id(one): one for one in (*zones, *hosts)}.values():
+    for eligible_o in {id(mask): mask for mask in (*zones, *hosts)}.values():
         key = b"" if eligible_o.all() else np.packbits(eligible_o).tobytes()
         if key and key not in seen:
             seen.add(key)

@@ -25,19 +25,19 @@ class MinValues:
 
 def demands(pool: NodePool, types: Iterable[InstanceType]) -> tuple[MinValues, ...]:
     """What the pool's minValues ask for; nothing for most pools."""
-    if all(one.min_values is None for one in pool.requirements):
+    if all(requirement.min_values is None for requirement in pool.requirements):
         return ()
     kinds = tuple(types)
     return tuple(
-        MinValues(one.min_values, tuple(_values(one, kind) for kind in kinds))
-        for one in Requirements(pool.requirements).sorted()
-        if one.min_values is not None
+        MinValues(requirement.min_values, tuple(_values(requirement, kind) for kind in kinds))
+        for requirement in Requirements(pool.requirements).sorted()
+        if requirement.min_values is not None
     )
 
 
 def _values(asked: Requirement, kind: InstanceType) -> frozenset[str]:
-    held = kind.requirements.get(asked.key)
-    stated = frozenset() if held is None or held.complement else held.values
+    need = kind.requirements.get(asked.key)
+    stated = frozenset() if need is None or need.complement else need.values
     if asked.key == labels.INSTANCE_TYPE:
         stated |= {kind.name}
     return frozenset(value for value in stated if asked.has(value))
@@ -45,7 +45,7 @@ def _values(asked: Requirement, kind: InstanceType) -> frozenset[str]:
 
 def insists(pools: Iterable[NodePool]) -> bool:
     """Whether any of the pools has minValues."""
-    return any(one.min_values is not None for pool in pools for one in pool.requirements)
+    return any(need.min_values is not None for pool in pools for need in pool.requirements)
 
 
 def later_kinds(capacity_type: str) -> tuple[str, ...]:
@@ -65,14 +65,14 @@ class MinValuesTally:
     def is_met(self) -> bool:
         """Whether every demand has enough values."""
         pairs = zip(self._asked, self._held, strict=True)
-        return all(len(held) >= one.least for one, held in pairs)
+        return all(len(values) >= demand.least for demand, values in pairs)
 
     def add(self, kind: int) -> bool:
         """Take in an instance type; says whether it brought a value that was still wanted."""
         is_new = False
-        for one, held in zip(self._asked, self._held, strict=True):
-            wanted = len(held) < one.least and not one.values_by_type[kind] <= held
-            held.update(one.values_by_type[kind])
+        for demand, values in zip(self._asked, self._held, strict=True):
+            wanted = len(values) < demand.least and not demand.values_by_type[kind] <= values
+            values.update(demand.values_by_type[kind])
             is_new = is_new or wanted
         return is_new
 

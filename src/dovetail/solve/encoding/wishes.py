@@ -73,7 +73,7 @@ def wishes_of(enc: Encoded) -> Wishes | None:
     if enc.problem.policy.preference_policy == PreferencePolicy.IGNORE:
         return None
     soft_taints = any(
-        taint.effect == Effect.PREFER_NO_SCHEDULE for held in enc.columns.taints for taint in held
+        taint.effect == Effect.PREFER_NO_SCHEDULE for row in enc.columns.taints for taint in row
     )
     if not soft_taints and not any(_has_wishes(group.spec) for group in enc.groups):
         return None
@@ -99,7 +99,7 @@ def _has_wishes(spec: PodSpec) -> bool:
         spec.preferred_terms
         or spec.preferred_affinity
         or spec.preferred_anti_affinity
-        or any(not one.is_hard for one in spec.spread)
+        or any(not spread.is_hard for spread in spec.spread)
     )
 
 
@@ -141,8 +141,8 @@ def _company(
     number_of: dict[tuple[Term, int], int] = {}
     own_g: list[tuple[int, ...]] = []
     for group in groups:
-        said = _soft_terms(group, running.namespaces)
-        own_g.append(tuple(sorted({number_of.setdefault(one, len(number_of)) for one in said})))
+        terms = _soft_terms(group, running.namespaces)
+        own_g.append(tuple(sorted({number_of.setdefault(pair, len(number_of)) for pair in terms})))
     if not number_of:
         return [], nothing, nothing
     match_g: list[list[int]] = [[] for _ in groups]
@@ -150,8 +150,8 @@ def _company(
     domains: dict[str, Int] = {}
     for number, (term, weight) in enumerate(number_of):
         matched, match_n = running.seen_by(term)
-        for one in matched:
-            match_g[one].append(number)
+        for tie in matched:
+            match_g[tie].append(number)
         key = labels.normalize(term.topology_key)
         if key not in domains:
             domains[key] = _domains(enc, key)
@@ -190,11 +190,11 @@ class _Crowd:
         """The waiting groups, and the running pods by node, that a term selects."""
         n_groups = len(self._enc.groups)
         match_n = np.zeros(len(self._enc.problem.nodes), dtype=np.int64)
-        found = self._index.profiles_selected(term)
-        for profile in found:
+        profiles = self._index.selected_profiles(term)
+        for profile in profiles:
             if profile >= n_groups:
                 np.add.at(match_n, self._places[profile - n_groups], 1)
-        return [profile for profile in found if profile < n_groups], match_n
+        return [profile for profile in profiles if profile < n_groups], match_n
 
 
 def _soft_terms(group: Group, namespaces: Namespaces) -> Iterator[tuple[Term, int]]:
@@ -203,19 +203,19 @@ def _soft_terms(group: Group, namespaces: Namespaces) -> Iterator[tuple[Term, in
         yield pod_term(TermKind.AFFINITY, term, group, namespaces), weight
     for weight, term in spec.preferred_anti_affinity:
         yield pod_term(TermKind.ANTI, term, group, namespaces), -weight
-    for one in spec.spread:
-        if not one.is_hard:
-            yield spread_term(one, group), -_SOFT_SPREAD
+    for spread in spec.spread:
+        if not spread.is_hard:
+            yield spread_term(spread, group), -_SOFT_SPREAD
 
 
 def _running_nodes(enc: Encoded, keys: tuple[str, ...]) -> dict[Profile, list[int]]:
     """The nodes of running pods, by what selectors can see of them; one entry for each pod."""
     place = {node.name: number for number, node in enumerate(enc.problem.nodes)}
-    found: dict[Profile, list[int]] = {}
+    nodes_by_profile: dict[Profile, list[int]] = {}
     for pod in enc.problem.bound:
         if pod.node_name in place and not pod.is_terminal and pod.deleting_at is None:
-            found.setdefault(profile_of(pod, keys), []).append(place[pod.node_name])
-    return found
+            nodes_by_profile.setdefault(profile_of(pod, keys), []).append(place[pod.node_name])
+    return nodes_by_profile
 
 
 def _domains(enc: Encoded, key: str) -> Int:
@@ -224,13 +224,13 @@ def _domains(enc: Encoded, key: str) -> Int:
         return np.full(enc.columns.n_entities, -1, dtype=np.int64)
     if enc.running is not None:
         codes, values = enc.columns.codes(key)
-        return np.array([-1 if not one else n for n, one in enumerate(values)], np.int64)[codes]
+        return np.array([-1 if not value else n for n, value in enumerate(values)], np.int64)[codes]
     codes, values = label_column(enc.market, key)
     code_of = {value: n for n, value in enumerate(dict.fromkeys(v for v in values if v))}
     domain_o = np.array([code_of.get(value or "", -1) for value in values], dtype=np.int64)[codes]
-    held: list[int] = []
+    more: list[int] = []
     for node in enc.problem.nodes:
         named = {labels.normalize(name): value for name, value in node.labels.items()}
         value = named.get(key)
-        held.append(-1 if not value else code_of.setdefault(value, len(code_of)))
-    return np.concatenate([domain_o, np.array(held, dtype=np.int64)])
+        more.append(-1 if not value else code_of.setdefault(value, len(code_of)))
+    return np.concatenate([domain_o, np.array(more, dtype=np.int64)])

@@ -115,25 +115,25 @@ class ExactPuzzle:
             else term.match_o[self.offers].tolist()
             for term in self.hosts
         ]
-        found: dict[tuple[int, ...], int] = {}
+        bits_by_load: dict[tuple[int, ...], int] = {}
         for place in range(len(self.offers)):
             present = tuple(row[place] for row in daemons)
-            found[present] = found.get(present, 0) | 1 << place
-        return found
+            bits_by_load[present] = bits_by_load.get(present, 0) | 1 << place
+        return bits_by_load
 
     @cached_property
     def cells(self) -> dict[int, int]:
         """The offers of every cell, as bits, cheapest cells first."""
-        found: dict[int, int] = {}
-        for place in sorted(range(len(self.offers)), key=lambda one: (self.price[one], one)):
+        bits_by_cell: dict[int, int] = {}
+        for place in sorted(range(len(self.offers)), key=lambda place: (self.price[place], place)):
             cell = self.cell[place]
-            found[cell] = found.get(cell, 0) | 1 << place
-        return found
+            bits_by_cell[cell] = bits_by_cell.get(cell, 0) | 1 << place
+        return bits_by_cell
 
     @cached_property
     def _thresholds(self) -> list[tuple[list[int], list[int]]]:
         """For every resource the capacities, ascending, and the offers that have at least each."""
-        found = []
+        thresholds = []
         for resource in range(len(self.enc.resources)):
             caps = self.enc.cap_or[self.offers, resource].tolist()
             levels = sorted(set(caps))
@@ -141,8 +141,8 @@ class ExactPuzzle:
             for level in reversed(levels):
                 below |= sum(1 << place for place, cap in enumerate(caps) if cap == level)
                 bits.append(below)
-            found.append((levels, bits[::-1]))
-        return found
+            thresholds.append((levels, bits[::-1]))
+        return thresholds
 
     def offers_with_room(self, use: tuple[int, ...]) -> int:
         """The offers that have as much as is used, as bits."""
@@ -158,13 +158,13 @@ class ExactPuzzle:
 
     def least(self, bits: int) -> tuple[int, tuple[int, ...]]:
         """The least price among some offers, and the least use of every limit."""
-        found = self._least.get(bits)
-        if found is None:
+        least = self._least.get(bits)
+        if least is None:
             places = [place for place in range(len(self.offers)) if bits >> place & 1]
             price = min(self.price[place] for place in places)
             use = tuple(min(row[place] for place in places) for row in self.use)
-            found = self._least[bits] = (price, use)
-        return found
+            least = self._least[bits] = (price, use)
+        return least
 
     def is_scarce(self, place: int) -> bool:
         """Whether an offer is in limited supply."""

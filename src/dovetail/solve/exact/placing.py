@@ -51,11 +51,11 @@ def place_exactly(packing: PackingResult) -> list[PackingResult]:
     plan = placing.find(waiting)
     if plan is None:
         return []
-    found = [PackingResult(plan.to_attempt(board, attempt), dict(plan.waiting))]
+    results = [PackingResult(plan.to_attempt(board, attempt), dict(plan.waiting))]
     if plan.waiting:
         again = plan.to_attempt(board, attempt)
-        found.append(PackingResult(again, rescue(again)))
-    return found
+        results.append(PackingResult(again, rescue(again)))
+    return results
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +124,9 @@ class _Placing:
                 worth = (tuple(in_light_pools), price, n_nodes)
                 self._search.budget = _MORE_STATES if price > 0 else 0
             for left_out in ways:
-                found = self._cheapest(left_out, worth)
-                if found is not None:
-                    best, worth = found
+                cheapest = self._cheapest(left_out, worth)
+                if cheapest is not None:
+                    best, worth = cheapest
             if best is not None:
                 return best
         return None
@@ -146,10 +146,10 @@ class _Placing:
         last = level(today)
         every = islice(product(*(range(sort.count + 1) for sort in sorts)), _MOST_COMBINATIONS)
         ways = sorted((level(way), way != today, way) for way in every if level(way) <= last)
-        for found, alike in groupby(ways[:_MOST_WAYS], key=itemgetter(0)):
-            if found < last:
+        for price, alike in groupby(ways[:_MOST_WAYS], key=itemgetter(0)):
+            if price < last:
                 yield False, [way for _, _, way in alike]
-        yield True, [today, *(way for found, is_other, way in ways if found == last and is_other)]
+        yield True, [today, *(way for price, is_other, way in ways if price == last and is_other)]
 
     def _cheapest(self, left_out: LeftOut, most: Worth | None) -> tuple[_Plan, Worth] | None:
         """The best plan found that leaves out so many pods of every group, if it is better than
@@ -161,9 +161,9 @@ class _Placing:
         search.most = most
         counts = [sort.count - out for sort, out in zip(self._board.sorts, left_out, strict=True)]
         for layout in search.layouts(counts):
-            found = self._plan(layout, left_out, search.most)
-            if found is not None:
-                best, search.most = found, found[1]
+            plan = self._plan(layout, left_out, search.most)
+            if plan is not None:
+                best, search.most = plan, plan[1]
         search.budget += kept
         return best
 

@@ -171,7 +171,7 @@ class Search:
                 after = self._add_pod(spots, chosen, number, is_first=is_first)
                 if after is not None:
                     yield place, after
-        for chosen in chain.from_iterable(self._with_cell(one, sort) for one in self._empty):
+        for chosen in chain.from_iterable(self._with_cell(spot, sort) for spot in self._empty):
             after = self._add_pod(spots, chosen, number, is_first=is_first)
             if after is not None:
                 yield len(spots), after
@@ -222,8 +222,8 @@ class Search:
             match[term] += 1
         for term in sort.host_own:
             own[term] += 1
-        held = (*spot.held[:number], spot.held[number] + 1, *spot.held[number + 1 :])
-        return Spot(spot.node, spot.cell, room, offers, held, tuple(match), tuple(own))
+        counts = (*spot.held[:number], spot.held[number] + 1, *spot.held[number + 1 :])
+        return Spot(spot.node, spot.cell, room, offers, counts, tuple(match), tuple(own))
 
     def _with_room(self, spot: Spot, sort: Sort) -> tuple[tuple[int, ...], int] | None:
         """What is free (or used) on a node with one more pod, and which offers would still do."""
@@ -285,9 +285,9 @@ class Search:
             if zone.kind != TermKind.AFFINITY or zone.match_d[domains[spot.cell][zone.key]]:
                 continue
             near = [
-                domains[one.cell][zone.key] == domains[spot.cell][zone.key]
-                for one in spots
-                if one.node != _NEW and self._has_company(one, term)
+                domains[other.cell][zone.key] == domains[spot.cell][zone.key]
+                for other in spots
+                if other.node != _NEW and self._has_company(other, term)
             ]
             is_first = term in sort.zone_match and not zone.match_d.any() and not near
             if not any(near) and not is_first:
@@ -297,7 +297,7 @@ class Search:
     def _has_company(self, spot: Spot, term: int) -> bool:
         """Whether a node has got pods that a zone term selects."""
         sorts = zip(spot.held, self._board.sorts, strict=True)
-        return any(held and term in sort.zone_match for held, sort in sorts)
+        return any(count and term in sort.zone_match for count, sort in sorts)
 
     def _least_on_hosts(self, spots: tuple[Spot, ...], term: int, *, is_late: bool) -> int:
         """The minimum that a spread over hosts starts from. Pods on existing nodes are bound before
@@ -306,9 +306,9 @@ class Search:
         """
         host = self._board.hosts[term]
         counted = [
-            one.match[term]
-            for one in spots
-            if (is_late if one.node == _NEW else host.eligible_n[one.node])
+            spot.match[term]
+            for spot in spots
+            if (is_late if spot.node == _NEW else host.eligible_n[spot.node])
         ]
         return min(counted) if len(counted) >= max(host.min_domains, 1) else 0
 
@@ -337,7 +337,7 @@ class Search:
         """Whether one more pod in a domain keeps a spread, over all domains that may be there."""
         zone, match = self._board.zones[term], self._match[term]
         counted = self._seen_d[term] | sort.reach[term]
-        least = min((match[one] for one in counted), default=0)
+        least = min((match[node] for node in counted), default=0)
         if len(counted) < zone.min_domains:
             least = 0
         return bool(match[domain] + (term in sort.zone_match) - least <= zone.max_skew)

@@ -25,7 +25,7 @@ def displace(attempt: Attempt, waiting: dict[int, int]) -> bool:
     enc = attempt.enc
     lowest = min((unit.priority for unit in attempt.units if unit.count), default=0)
     moved = False
-    for group in sorted(waiting, key=lambda one: (-int(enc.priority_g[one]), one)):
+    for group in sorted(waiting, key=lambda group: (-int(enc.priority_g[group]), group)):
         if int(enc.priority_g[group]) <= lowest:
             break
         while waiting.get(group, 0) and _take_a_place(attempt, group, waiting):
@@ -41,15 +41,15 @@ def _take_a_place(attempt: Attempt, group: int, waiting: dict[int, int]) -> bool
     for node in _candidates(attempt, probe, held_by_node):
         for leaving in _choices(attempt, node, held_by_node[node], probe):
             if _swap(attempt, group, node, leaving):
-                for number, one, count in leaving:
-                    take_out(attempt.units[number], one, count)
-                    waiting[one] = waiting.get(one, 0) + count
+                for number, leaver, count in leaving:
+                    take_out(attempt.units[number], leaver, count)
+                    waiting[leaver] = waiting.get(leaver, 0) + count
                 return True
     return False
 
 
 def _choices(
-    attempt: Attempt, node: int, held: dict[int, int], probe: PodUnit
+    attempt: Attempt, node: int, pods: dict[int, int], probe: PodUnit
 ) -> list[list[Leaver]]:
     """Who might leave a node: pods of one group, those of lowest priority first; or all of them.
 
@@ -57,14 +57,14 @@ def _choices(
     """
     single: list[list[Leaver]] = []
     every: list[Leaver] = []
-    ranked = sorted(held, key=lambda number: (attempt.units[number].priority, number))
+    ranked = sorted(pods, key=lambda number: (attempt.units[number].priority, number))
     for number in ranked:
-        left = held[number] if _may_go(attempt, number, node, probe) else 0
+        left = pods[number] if _may_go(attempt, number, node, probe) else 0
         for group, count in _totals(attempt.units[number]).items():
-            leaver = (group, min(count, held[number]))
+            leaver = (group, min(count, pods[number]))
             if not left or _is_counted_on(attempt, attempt.units[number], leaver):
                 continue
-            single.append([(number, group, min(count, held[number]))])
+            single.append([(number, group, min(count, pods[number]))])
             every.append((number, group, min(count, left)))
             left -= min(count, left)
     return [*single, every] if len(every) > 1 else single
@@ -81,7 +81,7 @@ def take_out(unit: PodUnit, group: int, count: int) -> None:
     """Take pods of a group out of a unit."""
     totals = _totals(unit)
     totals[group] -= count
-    unit.members = [(one, left) for one, left in totals.items() if left]
+    unit.members = [(group, left) for group, left in totals.items() if left]
     unit.count -= count
 
 
@@ -91,8 +91,8 @@ def _candidates(
     """Nodes that would be large enough if all of lower priority left them."""
     bins = attempt.bins
     free = bins.free[:, : bins.n].copy()
-    for node, held in held_by_node.items():
-        for number, count in held.items():
+    for node, pods in held_by_node.items():
+        for number, count in pods.items():
             unit = attempt.units[number]
             if unit.priority < probe.priority:
                 free[:, node] += unit.request * count

@@ -44,7 +44,7 @@ class PreferenceBoard:
             self._own.append(np.zeros(size, dtype=np.int64))
             np.add.at(self._match[number], self._slots(number, existing), term.match_n)
 
-    def count_everybody(self) -> None:
+    def count_all(self) -> None:
         """Count the placed pods in their domains; units must wish for one thing each by now."""
         for number, mine in self.held.items():
             unit = self.attempt.units[number]
@@ -53,11 +53,11 @@ class PreferenceBoard:
 
     def units_by_node(self) -> dict[int, list[int]]:
         """The numbers of the units on every node."""
-        found: dict[int, list[int]] = {}
+        by_node: dict[int, list[int]] = {}
         for number, mine in self.held.items():
             for node in mine:
-                found.setdefault(node, []).append(number)
-        return found
+                by_node.setdefault(node, []).append(number)
+        return by_node
 
     def wish(self, unit: PodUnit) -> int:
         """The number of what a unit wishes for."""
@@ -81,9 +81,9 @@ class PreferenceBoard:
         wish = self.wish(unit)
         if wish not in self._choosy_s:
             company = [
-                self.wishes.company[number] for held in self.company(unit) for number in held
+                self.wishes.company[number] for numbers in self.company(unit) for number in numbers
             ]
-            is_about_offers = not all(one.is_host for one in company)
+            is_about_offers = not all(term.is_host for term in company)
             self._choosy_s[wish] = self.wishes.has_scores(wish) or is_about_offers
         return self._choosy_s[wish]
 
@@ -108,35 +108,35 @@ class PreferenceBoard:
         for number in own:
             counts = self._match[number].copy()
             counts[self._slots(number, np.array([leaving]))] -= number in match
-            value += self.wishes.company[number].weight * self._there(number, counts, nodes)
+            value += self.wishes.company[number].weight * self._counts_at(number, counts, nodes)
         for number in match:
             counts = self._own[number].copy()
             counts[self._slots(number, np.array([leaving]))] -= number in own
-            value += self.wishes.company[number].weight * self._there(number, counts, nodes)
+            value += self.wishes.company[number].weight * self._counts_at(number, counts, nodes)
         return value
 
     def offer_liking(self, node: int, numbers: list[int], offers: Int) -> Int:
         """What the units on a new node would make of it, were it one of these offers."""
-        held = [(number, self.held[number][node]) for number in numbers]
+        counts = [(number, self.held[number][node]) for number in numbers]
         units = self.attempt.units
-        for number, count in held:
+        for number, count in counts:
             self._count(units[number], node, -count)
         value = np.zeros(len(offers), dtype=np.int64)
-        for number, count in held:
+        for number, count in counts:
             value += count * self.wishes.scores(self.wish(units[number]))[offers]
             own, match = self.company(units[number])
             for counts_t, terms in ((self._match, own), (self._own, match)):
                 for term in terms:
-                    one = self.wishes.company[term]
-                    if not one.is_host:
-                        domain = one.domain_e[offers]
+                    wish = self.wishes.company[term]
+                    if not wish.is_host:
+                        domain = wish.domain_e[offers]
                         there = np.where(domain >= 0, counts_t[term][domain], 0)
-                        value += count * one.weight * there
-        for number, count in held:
+                        value += count * wish.weight * there
+        for number, count in counts:
             self._count(units[number], node, count)
         return value
 
-    def become(self, node: int, numbers: list[int], offer: int) -> None:
+    def note_offer(self, node: int, numbers: list[int], offer: int) -> None:
         """Note that a new node with these units is now one of another offer."""
         mine = [(number, self.held[number][node]) for number in numbers]
         for number, count in mine:
@@ -166,7 +166,7 @@ class PreferenceBoard:
         term = self.wishes.company[number]
         return nodes if term.is_host else term.domain_e[self.entity_n[nodes]]
 
-    def _there(self, number: int, counts: Int, nodes: Int) -> Int:
+    def _counts_at(self, number: int, counts: Int, nodes: Int) -> Int:
         slots = self._slots(number, nodes)
         return np.where(slots >= 0, counts[slots], 0)
 

@@ -33,8 +33,8 @@ def prefer(attempt: Attempt, wishes: Wishes) -> None:
     """Meet as many wishes as can be met at the same price."""
     board = PreferenceBoard(attempt, wishes)
     for number in sorted(board.held):
-        _tell_apart(board, number)
-    board.count_everybody()
+        _separate(board, number)
+    board.count_all()
     looks = _MAX_LOOKS
     for _ in range(_ROUNDS):
         _choose_offers(board)
@@ -46,7 +46,7 @@ def prefer(attempt: Attempt, wishes: Wishes) -> None:
 # ------------------------------------------------------------------ pods that can be swapped
 
 
-def _tell_apart(board: PreferenceBoard, number: int) -> None:
+def _separate(board: PreferenceBoard, number: int) -> None:
     """Make units of those that wish alike, each where it likes to be most."""
     attempt, wishes = board.attempt, board.wishes
     unit = attempt.units[number]
@@ -59,13 +59,13 @@ def _tell_apart(board: PreferenceBoard, number: int) -> None:
     room = board.held.pop(number)
     # Those that wish for nothing take what is left.
     for place, wish in enumerate(sorted(members, reverse=True)):
-        one = replace(unit, members=members[wish], count=sum(count for _, count in members[wish]))
+        part = replace(unit, members=members[wish], count=sum(count for _, count in members[wish]))
         here = number if not place else len(attempt.units)
         if place:
-            attempt.units.append(one)
+            attempt.units.append(part)
         else:
-            attempt.units[number] = one
-        board.held[here] = _best_places(board, wish, one.count, room)
+            attempt.units[number] = part
+        board.held[here] = _best_places(board, wish, part.count, room)
     grown = len(attempt.units) - len(attempt.left_u)
     attempt.left_u = np.concatenate([attempt.left_u, np.zeros(grown, dtype=np.int64)])
 
@@ -113,7 +113,7 @@ def _choose_offers(board: PreferenceBoard) -> None:
         value = board.offer_liking(node, units_by_node[node], fitting)
         best = int(fitting[np.lexsort((fitting, fitting != offer, -value))[0]])
         if best != offer and swap(attempt, node, best):
-            board.become(node, units_by_node[node], best)
+            board.note_offer(node, units_by_node[node], best)
 
 
 def _holds(

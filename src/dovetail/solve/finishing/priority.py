@@ -21,7 +21,7 @@ def prefer_high_priority(together: PackingResult) -> PackingResult:
     if not _is_unfair(together):
         return together
     in_waves = _plan_in_waves(together.attempt)
-    return displace_lower_priority(_fairer(together, in_waves))
+    return displace_lower_priority(_better_plan(together, in_waves))
 
 
 def displace_lower_priority(packing: PackingResult) -> PackingResult:
@@ -31,7 +31,7 @@ def displace_lower_priority(packing: PackingResult) -> PackingResult:
     return packing
 
 
-def _fairer(together: PackingResult, in_waves: PackingResult) -> PackingResult:
+def _better_plan(together: PackingResult, in_waves: PackingResult) -> PackingResult:
     """The plan that places more pods of high priority; of equals the cheaper one."""
     if _placed_by_priority(in_waves) < _placed_by_priority(together):
         return together

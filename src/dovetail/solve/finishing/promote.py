@@ -40,11 +40,11 @@ def could_rise_without_min_values(attempt: Attempt) -> bool:
         return False
     enc, limits = origin.enc, Limits(origin.enc)
     lighter: set[tuple[int, int]] = set()
-    for node, held in loads(bins.log).items():
+    for node, load in loads(bins.log).items():
         if node >= bins.n_existing:
             limits.take(int(origin.offer_o[bins.offer[node]]), 1)
             if bins.weight[node] < attempt.weights[0]:
-                lighter |= {(number, int(bins.weight[node])) for number in held}
+                lighter |= {(number, int(bins.weight[node])) for number in load}
     offers = np.flatnonzero(limits.open_offers())
     for number, weight in sorted(lighter):
         unit = attempt.units[number]
@@ -73,11 +73,11 @@ def _promote_some(attempt: Attempt) -> bool:
             # Where nobody on a node looks at it, its pods fare alike on all nodes of an offer.
             place = node if attempt.units[number].match else -int(bins.offer[node])
             for _ in range(count):
-                moved |= _one_rises(attempt, number, node, (place, stuck))
+                moved |= _promote_one(attempt, number, node, (place, stuck))
     return moved
 
 
-def _one_rises(
+def _promote_one(
     attempt: Attempt, number: int, node: int, known: tuple[int, set[tuple[int, int, int]]]
 ) -> bool:
     """Let a pod of any group of a unit leave a node; those that could not are not tried again."""
@@ -105,7 +105,7 @@ def _rise(attempt: Attempt, number: int, group: int, node: int) -> bool:
             if not place_in_pool(attempt, group, weight, cell):
                 continue
             leave.close_if_empty()
-            if _nobody_minds(attempt, attempt.units[number], group, node):
+            if _is_valid(attempt, attempt.units[number], group, node):
                 return True
             leave.take_back_place(n_before)
     leave.undo()
@@ -178,13 +178,13 @@ class _Leave:
 def _forget_step(attempt: Attempt, group: int, cell: int) -> None:
     """The last pod of a group that was settled in a cell no longer is."""
     for place in range(len(attempt.steps) - 1, -1, -1):
-        one, where, count = attempt.steps[place]
-        if (one, where) == (group, cell):
+        unit, where, count = attempt.steps[place]
+        if (unit, where) == (group, cell):
             attempt.steps[place : place + 1] = [(group, cell, count - 1)] if count > 1 else []
             return
 
 
-def _nobody_minds(attempt: Attempt, unit: PodUnit, group: int, node: int) -> bool:
+def _is_valid(attempt: Attempt, unit: PodUnit, group: int, node: int) -> bool:
     """Whether all constraints hold of pods that counted the one that left the node."""
     bins, ties, state = attempt.bins, attempt.enc.ties, attempt.settler.state
     for number in unit.match:
@@ -192,9 +192,9 @@ def _nobody_minds(attempt: Attempt, unit: PodUnit, group: int, node: int) -> boo
             return False
         if ties.hosts[number].kind == TermKind.SPREAD:
             new = slice(bins.n_existing, bins.n)
-            held = bins.match[number, new][bins.own[number, new] > 0]
+            counts = bins.match[number, new][bins.own[number, new] > 0]
             most = ties.hosts[number].max_skew + host_minimum(bins, number)
-            if int(held.max(initial=0)) > most:
+            if int(counts.max(initial=0)) > most:
                 return False
     for number in ties.zone_match_g[group]:
         term = ties.zones[number]

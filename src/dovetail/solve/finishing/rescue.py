@@ -96,8 +96,8 @@ def _join(attempt: Attempt, group: int, pod: tuple[PodUnit, bool], span: slice) 
     if cell is None:
         return False
     here = np.flatnonzero((room > 0) & (cell_s == cell)) + span.start
-    node = int(here[_snuggest(attempt, here)])
-    _lean(attempt, probe, node)
+    node = int(here[_fullest(attempt, here)])
+    _note_dependence(attempt, probe, node)
     put_one(attempt, group, cell, node)
     return True
 
@@ -119,15 +119,15 @@ def _room(attempt: Attempt, probe: PodUnit, span: slice) -> Int:
     return room
 
 
-def _lean(attempt: Attempt, probe: PodUnit, node: int) -> None:
+def _note_dependence(attempt: Attempt, probe: PodUnit, node: int) -> None:
     """Note the spreads that a pod on this node will keep only because no node holds fewer."""
     for number in _spreads(attempt, probe):
-        held = attempt.bins.match[number, node] + (number in probe.match)
-        if held > attempt.enc.ties.hosts[number].max_skew:
+        count = attempt.bins.match[number, node] + (number in probe.match)
+        if count > attempt.enc.ties.hosts[number].max_skew:
             attempt.leaned_on.add(number)
 
 
-def _snuggest(attempt: Attempt, nodes: Int) -> int:
+def _fullest(attempt: Attempt, nodes: Int) -> int:
     free = attempt.bins.free[:2, nodes].astype(np.float64)
     scale = np.maximum(free.max(axis=1, keepdims=True), 1.0)
     is_new = attempt.bins.offer[nodes] != EXISTING
@@ -161,7 +161,7 @@ def _open_for(attempt: Attempt, group: int, pod: tuple[PodUnit, bool]) -> bool:
     refused: set[int] = set()
     for offer in ranked.tolist():
         cell = int(enc.cell_o[offer])
-        if cell in refused or _spoils(attempt, group, offer):
+        if cell in refused or _undoes(attempt, group, offer):
             continue
         span = bins.open(offer, 1)
         if _room(attempt, probe, span)[0] > 0:
@@ -171,7 +171,7 @@ def _open_for(attempt: Attempt, group: int, pod: tuple[PodUnit, bool]) -> bool:
             outlook = Outlook(only, nothing, np.zeros(n_cells), is_first=first)
             if settle_one(attempt, group, outlook) is not None:
                 has_opened = see(attempt, offer)
-                _lean(attempt, probe, span.start)
+                _note_dependence(attempt, probe, span.start)
                 put_one(attempt, group, cell, span.start)
                 if has_opened:
                     _bind_early(attempt)
@@ -181,7 +181,7 @@ def _open_for(attempt: Attempt, group: int, pod: tuple[PodUnit, bool]) -> bool:
     return False
 
 
-def _spoils(attempt: Attempt, group: int, offer: int) -> bool:
+def _undoes(attempt: Attempt, group: int, offer: int) -> bool:
     """Whether one more node of an offer would undo a placement: a domain or host that nobody has
     reckoned with lowers the minimum of a spread.
     """
@@ -241,8 +241,8 @@ def _tilts(attempt: Attempt, number: int, group: int, offer: int) -> bool:
     if not term.eligible_o[offer]:
         return False
     fresh = int(number in attempt.enc.ties.host_match_g[group])
-    held = bins.match[number, : bins.n][counted_hosts(bins, number)]
-    least = min(fresh, int(held.min(initial=fresh)))
+    counts = bins.match[number, : bins.n][counted_hosts(bins, number)]
+    least = min(fresh, int(counts.min(initial=fresh)))
     late_n = np.arange(bins.n) >= bins.n_existing
     late_n[[node for _, node in late_places(attempt)]] = True
     late_n &= bins.own[number, : bins.n] > 0

@@ -78,7 +78,7 @@ class _Nodes:
             cap = np.ascontiguousarray(enc.cap_or[self.offers])
             return loops.first_fit(library, self.row_n, self.used_nr, self.accept_xp, cap)
         fits = (self.fitting_offers(enc, place) for place in range(len(self.numbers)))
-        return np.array([int(np.argmax(one)) if one.any() else -1 for one in fits], dtype=np.int64)
+        return np.array([int(np.argmax(fit)) if fit.any() else -1 for fit in fits], dtype=np.int64)
 
 
 def _nodes(attempt: Attempt) -> _Nodes:

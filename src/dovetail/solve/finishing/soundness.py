@@ -12,7 +12,7 @@ from dovetail.solve.packing.contents import loads
 from dovetail.solve.packing.units import PodUnit
 from dovetail.solve.zones.first_pods import followers, starters
 from dovetail.solve.zones.late_starters import late_places
-from dovetail.solve.zones.settle import host_minimum, least_held
+from dovetail.solve.zones.settle import host_minimum, least_per_host
 
 
 def is_sound(attempt: Attempt, *, is_in_turn: bool = False) -> bool:
@@ -48,11 +48,11 @@ def _is_within_limits(attempt: Attempt) -> bool:
 def _are_all_borne(attempt: Attempt, *, is_in_turn: bool) -> bool:
     """Whether every node may hold its pods. Late ones are bound once all new nodes are there."""
     n_existing, late = attempt.bins.n_existing, late_places(attempt)
-    held = loads(attempt.bins.log)
-    late |= {(number, node) for node in held if node >= n_existing for number in held[node]}
+    load_of = loads(attempt.bins.log)
+    late |= {(number, node) for node in load_of if node >= n_existing for number in load_of[node]}
     if not all(
-        _bears(attempt, node, attempt.units[number])
-        for node, numbers in held.items()
+        _may_hold(attempt, node, attempt.units[number])
+        for node, numbers in load_of.items()
         for number in numbers
     ):
         return False
@@ -60,7 +60,7 @@ def _are_all_borne(attempt: Attempt, *, is_in_turn: bool) -> bool:
         return _is_spread_in_turn(attempt, late)
     return all(
         _is_spread(attempt, number, node, is_late=(number, node) in late)
-        for node, numbers in held.items()
+        for node, numbers in load_of.items()
         for number in numbers
     )
 
@@ -109,13 +109,13 @@ def _bears_spreads(
     bins, hosts = attempt.bins, attempt.enc.ties.hosts
     return all(
         int(match[term, node]) + (term in unit.match)
-        <= hosts[term].max_skew + least_held(bins, term, match[term])
+        <= hosts[term].max_skew + least_per_host(bins, term, match[term])
         for term in unit.own
         if hosts[term].kind == TermKind.SPREAD
     )
 
 
-def _bears(attempt: Attempt, node: int, unit: PodUnit) -> bool:
+def _may_hold(attempt: Attempt, node: int, unit: PodUnit) -> bool:
     """Whether a node may hold the pods of a unit beside all others on it, but for spreads."""
     bins, hosts = attempt.bins, attempt.enc.ties.hosts
     if not bins.accept[unit.mask, node]:

@@ -97,15 +97,15 @@ class _Chooser:
         fallbacks, is_relaxed = self._fallbacks(order)
         price_o = self._enc.price_o
         is_cheapest = not len(fallbacks) or price_o[fallbacks[0]] >= price_o[order.load.offer]
-        found = LaunchChoice(order.load.offer, fallbacks, is_relaxed)
+        launch_choice = LaunchChoice(order.load.offer, fallbacks, is_relaxed)
         if is_cheapest and self._enc is self._attempt.enc:
-            return found
+            return launch_choice
         bounded = replace(order.load, most=most)
         for offer in self._finder.cheaper(bounded, _numbers(order.used)).tolist():
             other = self._fallbacks(replace(order, load=replace(bounded, offer=offer)))
             if is_relaxed or not other[1]:
                 return LaunchChoice(offer, *other)
-        return found
+        return launch_choice
 
     def _fallbacks(self, order: _Order) -> tuple[Int, bool]:
         if order not in self._found:
@@ -128,5 +128,5 @@ def in_order(numbers: Int, n_numbers: int) -> Int:
     """The distinct ones of many numbers, in the order in which they come."""
     first = np.full(n_numbers, len(numbers))
     first[numbers[::-1]] = np.arange(len(numbers))[::-1]
-    found = np.flatnonzero(first < len(numbers))
-    return found[np.argsort(first[found])]
+    places = np.flatnonzero(first < len(numbers))
+    return places[np.argsort(first[places])]

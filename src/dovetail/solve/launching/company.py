@@ -25,7 +25,7 @@ def after_company(attempt: Attempt, turns: list[str], places: Mapping[str, Place
     for key in turns:
         node = places[key][1]
         late[node].append(key)
-        while ready := next((one for one in late[node] if present.suits(places[one])), None):
+        while ready := next((pod for pod in late[node] if present.suits(places[pod])), None):
             late[node].remove(ready)
             present.add(places[ready])
             order.append(ready)

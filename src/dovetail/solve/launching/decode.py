@@ -44,7 +44,7 @@ class _Launches:
         self._attempt = attempt
         self._names: dict[tuple[int, int], Names3] = {}
         self._names_by_content: dict[tuple[int, bytes], Names3] = {}
-        self._type_names = np.array([one.name for one in attempt.enc.market.types], dtype=object)
+        self._type_names = np.array([kind.name for kind in attempt.enc.market.types], dtype=object)
         enc, bins = attempt.enc, attempt.bins
         counted = [place for place, name in enumerate(enc.resources) if not name.startswith(ATTACH)]
         counted.sort(key=lambda place: enc.resources[place])
@@ -58,18 +58,18 @@ class _Launches:
         """One node with its pods."""
         market = self._attempt.enc.market
         offer, fallbacks = choice.offer, choice.fallbacks
-        one = market.offers[offer]
+        launched = market.offers[offer]
         key = (offer, id(fallbacks))
         if key not in self._names:
             self._names[key] = self._intern_names(offer, fallbacks)
         kinds, zones, capacity_types = self._names[key]
         if offer not in self._labels:
-            self._labels[offer] = node_labels(self._attempt, one)
+            self._labels[offer] = node_labels(self._attempt, launched)
             self._daemons[offer] = self._daemon_requests(offer)
         return PlannedNode(
-            node_pool=market.pools[one.pool],
-            instance_type=market.types[one.type],
-            offering=one.offering,
+            node_pool=market.pools[launched.pool],
+            instance_type=market.types[launched.type],
+            offering=launched.offering,
             alternatives=kinds,
             zones=zones,
             capacity_types=capacity_types,
@@ -104,9 +104,9 @@ class _Launches:
     def _daemon_requests(self, offer: int) -> dict[str, int]:
         enc = self._attempt.enc
         return total(
-            one.spec.requests
-            for one in enc.problem.daemon_sets
-            if daemon_mask(enc.columns, one)[offer]
+            daemon_set.spec.requests
+            for daemon_set in enc.problem.daemon_sets
+            if daemon_mask(enc.columns, daemon_set)[offer]
         )
 
     def _requests(self, offer: int, node: int) -> dict[str, int]:
@@ -120,26 +120,26 @@ class _Launches:
         return {name: result[name] for name in sorted(result)}
 
 
-def node_labels(attempt: Attempt, one: Offer) -> dict[str, str]:
+def node_labels(attempt: Attempt, offer: Offer) -> dict[str, str]:
     """Every label that the new node will carry, as far as it is definite."""
     market = attempt.enc.market
-    pool = market.pools[one.pool]
+    pool = market.pools[offer.pool]
     layers = (
         pool_requirements(pool),
-        market.types[one.type].requirements,
-        one.offering.requirements,
+        market.types[offer.type].requirements,
+        offer.offering.requirements,
     )
-    found: dict[str, str] = {}
+    by_key: dict[str, str] = {}
     for key in sorted({key for layer in layers for key in layer}):
         fixed, value = definite(key, layers)
         if fixed and value is not None:
-            found[key] = value
-    for key, value in market.choices[one.choice]:
+            by_key[key] = value
+    for key, value in market.choices[offer.choice]:
         if value is not None:
-            found[key] = value
+            by_key[key] = value
         else:
-            found.pop(key, None)
-    return found
+            by_key.pop(key, None)
+    return by_key
 
 
 def _order(attempt: Attempt, seated: Seats) -> list[str]:

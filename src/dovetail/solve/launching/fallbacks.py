@@ -91,21 +91,21 @@ class Finder:
         for unit in attempt.units:
             mask = unit.mask if self._origin is None else int(self._origin.mask_m[unit.mask])
             scores, topologies = self._wishes(unit.members[0][0]) if unit.members else (0, ())
-            one = (mask, unit.cell != ANY_CELL, scores, topologies)
-            self._traits_u.append(number_of.setdefault(one, len(number_of)))
+            unit_traits = (mask, unit.cell != ANY_CELL, scores, topologies)
+            self._traits_u.append(number_of.setdefault(unit_traits, len(number_of)))
         self._traits = list(number_of)
         return np.array(self._traits_u, dtype=np.int64)
 
     def load(self, offer: int, traits: tuple[int, ...]) -> Load:
         """A node as far as its fallbacks depend on it."""
         if (offer, traits) not in self._loads:
-            found = [self._traits[one] for one in traits]
+            all_traits = [self._traits[trait] for trait in traits]
             self._loads[offer, traits] = Load(
                 offer if self._origin is None else int(self._origin.offer_o[offer]),
-                tuple(sorted({mask for mask, _, _, _ in found})),
-                any(is_pinned for _, is_pinned, _, _ in found),
-                tuple(sorted({row for _, _, row, _ in found} - {0})),
-                tuple(sorted({one for _, _, _, topologies in found for one in topologies})),
+                tuple(sorted({mask for mask, _, _, _ in all_traits})),
+                any(is_pinned for _, is_pinned, _, _ in all_traits),
+                tuple(sorted({row for _, _, row, _ in all_traits} - {0})),
+                tuple(sorted({row for _, _, _, topologies in all_traits for row in topologies})),
             )
         return self._loads[offer, traits]
 
@@ -113,19 +113,19 @@ class Finder:
         """Which scores a group gives, and the topologies that its wishes about company are about:
         those of its own and those of others about it. Company on a node comes with the node.
         """
-        held = self._attempt.wishes
-        if held is None:
+        wishes = self._attempt.wishes
+        if wishes is None:
             return 0, ()
-        terms = (held.company[term] for term in (*held.own_g[group], *held.match_g[group]))
-        found = {id(one.domain_e): one.domain_e for one in terms if not one.is_host}
-        self._topologies |= found
-        return held.row_s[int(held.wish_g[group])], tuple(sorted(found))
+        terms = (wishes.company[term] for term in (*wishes.own_g[group], *wishes.match_g[group]))
+        domains = {id(wish.domain_e): wish.domain_e for wish in terms if not wish.is_host}
+        self._topologies |= domains
+        return wishes.row_s[int(wishes.wish_g[group])], tuple(sorted(domains))
 
     def fallbacks(self, load: Load, used: Int) -> tuple[Int, bool]:
         """The other offers that would do, and whether the pool's minValues are not reached."""
         enc = self._enc
-        one = enc.market.offers[load.offer]
-        pool_offers = self._pool_offers(one.pool, one.choice)
+        launched = enc.market.offers[load.offer]
+        pool_offers = self._pool_offers(launched.pool, launched.choice)
         fine_o, welcome_w = self._acceptable(load, pool_offers)
         if pool_offers.compiled is not None and not pool_offers.asked:
             own, most = self._place(load.offer, pool_offers), enc.problem.policy.max_instance_types
@@ -134,14 +134,14 @@ class Finder:
                 return pool_offers.offers[quick], False
         fits_x: Bool = np.all((pool_offers.sizes_xr >= used) | (used == 0), axis=1)
         fine_o = fine_o & fits_x[pool_offers.size_o]
-        found = few_enough(
+        listing = few_enough(
             enc,
             pool_offers,
             load.offer,
             nameable_offers(enc, pool_offers, load.offer, (fine_o, welcome_w)),
         )
-        if not found[1]:
-            return found
+        if not listing[1]:
+            return listing
         # minValues come before preferences, and before types that would do in some zones only.
         every = np.ones(len(pool_offers.ways), dtype=bool)
         for kept in (
@@ -153,21 +153,21 @@ class Finder:
                 return other
         if not load.is_lenient and self._sight_o.any():
             other = self.fallbacks(replace(load, is_lenient=True), used)
-            found = found if other[1] else other
-        return found
+            listing = listing if other[1] else other
+        return listing
 
     def cheaper(self, load: Load, used: Int) -> Int:
         """The cheapest offer in each way to buy that would do and costs less than the planned one;
         the cheapest of them comes first. Reservations are left out, since they may be used up.
         """
         enc = self._enc
-        one = enc.market.offers[load.offer]
-        pool_offers = self._pool_offers(one.pool, one.choice)
+        launched = enc.market.offers[load.offer]
+        pool_offers = self._pool_offers(launched.pool, launched.choice)
         fine_o, _ = self._acceptable(load, pool_offers)
         fits_x: Bool = np.all((pool_offers.sizes_xr >= used) | (used == 0), axis=1)
         offers = pool_offers.offers
         fine_o = fine_o & fits_x[pool_offers.size_o] & (enc.supply_o[offers] == UNLIMITED)
-        fine_o &= (enc.price_o[offers] < enc.price_o[load.offer]) & self._ways_preferred(
+        fine_o &= (enc.price_o[offers] < enc.price_o[load.offer]) & self._preferred_ways(
             load, pool_offers
         )[pool_offers.way_o]
         places = np.flatnonzero(fine_o)
@@ -195,11 +195,11 @@ class Finder:
                 fine &= enc.cell_o[pool_offers.offers] == enc.cell_o[load.offer]
             fine &= self._offers_counted_alike(load, pool_offers.offers)
             if load.most is not None:
-                fine &= self._within(load.most, pool_offers)
-            self._accepted[load] = fine, self._welcome(load, pool_offers)
+                fine &= self._in_limits(load.most, pool_offers)
+            self._accepted[load] = fine, self._fit_daemons(load, pool_offers)
         return self._accepted[load]
 
-    def _within(self, most: Use, pool_offers: PoolOffers) -> Bool:
+    def _in_limits(self, most: Use, pool_offers: PoolOffers) -> Bool:
         """The offers of a pool that take no more than this of their pool's limits."""
         enc, offers = self._enc, pool_offers.offers
         within = np.ones(len(offers), dtype=bool)
@@ -256,13 +256,13 @@ class Finder:
             self._places[offer] = int(np.flatnonzero(pool_offers.offers == offer)[0])
         return self._places[offer]
 
-    def _welcome(self, load: Load, pool_offers: PoolOffers) -> Bool:
+    def _fit_daemons(self, load: Load, pool_offers: PoolOffers) -> Bool:
         """The same, of those that may come in turn."""
         return in_turn(
             pool_offers, self._enc.market.offers[load.offer].offering.capacity_type
-        ) & self._ways_preferred(load, pool_offers)
+        ) & self._preferred_ways(load, pool_offers)
 
-    def _ways_preferred(self, load: Load, pool_offers: PoolOffers) -> Bool:
+    def _preferred_ways(self, load: Load, pool_offers: PoolOffers) -> Bool:
         """The ways to buy that the node's pods like no less than the one that was planned."""
         welcome = np.ones(len(pool_offers.ways), dtype=bool)
         planned = pool_offers.way_o[self._place(load.offer, pool_offers)]

@@ -52,7 +52,7 @@ def allowances(
     """
     result: dict[int, LimitAllowance] = {}
     for pool, limits in limited.items():
-        mine = [one for one in listed if one.pool == pool]
+        mine = [listed_launch for listed_launch in listed if listed_launch.pool == pool]
         if mine:
             result.update(_allowances(attempt, mine, limits))
     return result
@@ -61,25 +61,25 @@ def allowances(
 def _allowances(
     attempt: Attempt, listed: list[ListedLaunch], limits: list[PoolLimit]
 ) -> Iterator[tuple[int, LimitAllowance]]:
-    offer_n = attempt.bins.offer[[one.node for one in listed]]
+    offer_n = attempt.bins.offer[[listed_launch.node for listed_launch in listed]]
     planned = np.stack([limit.use_o[offer_n] for limit in limits], axis=1)
     use_tk = np.stack([limit.use_t for limit in limits], axis=1)
     sizes = _Sizes(use_tk)
-    largest = np.array([sizes.largest(one.types) for one in listed]).reshape(planned.shape)
+    largest = np.array([sizes.largest(launch.types) for launch in listed]).reshape(planned.shape)
     largest = np.maximum(largest, planned)
     left = np.array([limit.left for limit in limits])
     if (largest.sum(axis=0) <= left).all():
-        for one, most in zip(listed, largest.tolist(), strict=True):
-            yield one.node, LimitAllowance(tuple(most), is_exceeded=False)
+        for listed_launch, most in zip(listed, largest.tolist(), strict=True):
+            yield listed_launch.node, LimitAllowance(tuple(most), is_exceeded=False)
         return
     spare = np.maximum(left - planned.sum(axis=0), 0).tolist()
     allowed = share_headroom(
         [tuple(use) for use in planned.tolist()],
         spare,
-        [sizes.distinct(one.types) for one in listed],
+        [sizes.distinct(listed_launch.types) for listed_launch in listed],
     )
-    for one, most, wanted in zip(listed, allowed, largest.tolist(), strict=True):
-        yield one.node, LimitAllowance(most, is_exceeded=most != tuple(wanted))
+    for listed_launch, most, wanted in zip(listed, allowed, largest.tolist(), strict=True):
+        yield listed_launch.node, LimitAllowance(most, is_exceeded=most != tuple(wanted))
 
 
 class _Sizes:
@@ -100,8 +100,8 @@ class _Sizes:
     def distinct(self, types: Int) -> Sizes:
         """What these types take, each amount once, cheapest first; one object for equal ones."""
         if id(types) not in self._distinct:
-            found = tuple(dict.fromkeys(map(tuple, self._use_tk[types].tolist())))
-            self._distinct[id(types)] = self._equal.setdefault(found, found)
+            rows = tuple(dict.fromkeys(map(tuple, self._use_tk[types].tolist())))
+            self._distinct[id(types)] = self._equal.setdefault(rows, rows)
         return self._distinct[id(types)]
 
 

@@ -41,7 +41,7 @@ def seats(attempt: Attempt) -> Seats:
     groups, units = attempt.enc.groups, attempt.units
     unit_s, node_s = _placements(attempt)
     members = [member for unit in units for member in unit.members]
-    held_m = np.array([held for _, held in members], dtype=np.int64)
+    held_m = np.array([count for _, count in members], dtype=np.int64)
     group_m = np.array([group for group, _ in members], dtype=np.int64)
     count_u = np.array([unit.count for unit in units], dtype=np.int64)
     group_s = np.repeat(group_m, held_m)[_seat_positions(unit_s, count_u)]
@@ -127,5 +127,5 @@ def _is_spread(attempt: Attempt) -> Bool:
     """For every group, whether it is spread over hosts."""
     ties = attempt.enc.ties
     spreads = {number for number, term in enumerate(ties.hosts) if term.kind == TermKind.SPREAD}
-    found = [bool(own) and not spreads.isdisjoint(own) for own in ties.host_own_g]
-    return np.array(found, dtype=bool)
+    is_spread = [bool(own) and not spreads.isdisjoint(own) for own in ties.host_own_g]
+    return np.array(is_spread, dtype=bool)

@@ -71,14 +71,14 @@ class Attempt:
         )
         return np.where(np.isfinite(worth_u) & (group_u >= 0), worth_u, 0.0)
 
-    def worth_left(self, values: Values) -> float:
+    def remaining_worth(self, values: Values) -> float:
         """What all pods that are not on a node are worth by these values."""
         left = np.flatnonzero(self.left_u).tolist()
-        found = sum(int(self.left_u[number]) * self._worth(number, values) for number in left)
+        worth = sum(int(self.left_u[number]) * self._worth(number, values) for number in left)
         for group, count in self.unsettled.items():
             least = float(values.cell_worth(group).min(initial=np.inf))
-            found += count * least if np.isfinite(least) else 0.0
-        return found
+            worth += count * least if np.isfinite(least) else 0.0
+        return worth
 
 
 class PackingResult(NamedTuple):

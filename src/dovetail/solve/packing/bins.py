@@ -20,17 +20,7 @@ from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, PodUnit
 EXISTING = -1
 
 Queue = tuple[Int, Int]  # where the compiled loops find units, and the weights these ask for
-_COLUMNS: Final = (
-    "free",
-    "offer",
-    "cell",
-    "dead",
-    "weight",
-    "accept",
-    "match",
-    "own",
-    "attached",
-)
+_COLUMNS: Final = ("free", "offer", "cell", "dead", "weight", "accept", "match", "own", "attached")
 
 
 class SavedBins(NamedTuple):
@@ -68,14 +58,14 @@ class Bins:
         if not enc.n_offers and self.n:
             self.mean = np.maximum(enc.free_nr.mean(axis=0), 1.0)
         self.floor = np.zeros(n_hosts, dtype=np.int64)  # the minimum that host spreads start from
-        held = slice(0, self.n)
-        self.free[:, held] = enc.free_nr.T
-        self.cell[held] = enc.cell_n
-        self.accept[:, held] = enc.masks_me[:, enc.n_offers :]
-        self.attached[:, held] = enc.claims.held_an
+        existing = slice(0, self.n)
+        self.free[:, existing] = enc.free_nr.T
+        self.cell[existing] = enc.cell_n
+        self.accept[:, existing] = enc.masks_me[:, enc.n_offers :]
+        self.attached[:, existing] = enc.claims.held_an
         for number, term in enumerate(enc.ties.hosts):
-            self.match[number, held] = term.match_n
-            self.own[number, held] = term.own_n
+            self.match[number, existing] = term.match_n
+            self.own[number, existing] = term.own_n
         self._fits_new: dict[tuple[object, ...], Bool] = {}
         self._daemon_terms = {
             number
@@ -197,9 +187,9 @@ class Bins:
     def _grow(self, need: int) -> None:
         more = max(need, 2 * len(self.offer)) - len(self.offer)
         for name in _COLUMNS:
-            held = getattr(self, name)
-            width = [(0, 0)] * (held.ndim - 1) + [(0, more)]
-            setattr(self, name, np.pad(held, width))
+            array = getattr(self, name)
+            width = [(0, 0)] * (array.ndim - 1) + [(0, more)]
+            setattr(self, name, np.pad(array, width))
         self._compiled = None
 
     def save(self) -> SavedBins:
@@ -262,13 +252,13 @@ class Bins:
         hosts = self.enc.ties.hosts
         for number in unit.match:
             term = hosts[number]
-            held = self.own[number, span] > 0
+            has_own = self.own[number, span] > 0
             if term.kind in (TermKind.ANTI, TermKind.PORT):
-                room[held] = 0
+                room[has_own] = 0
             elif term.kind == TermKind.SPREAD and number not in unit.own:
                 # Strict for pods that are merely counted, so that every binding order is legal.
                 left = term.max_skew + self.floor[number] - self.match[number, span]
-                np.copyto(room, np.minimum(room, left), where=held)
+                np.copyto(room, np.minimum(room, left), where=has_own)
 
     def _keep_own_terms(self, unit: PodUnit, span: slice, room: Int) -> None:
         hosts = self.enc.ties.hosts
@@ -333,9 +323,9 @@ class Bins:
             fits &= enc.cell_o == unit.cell
         if unit.weight != ANY_WEIGHT:
             fits &= enc.weight_o == unit.weight
-        return fits & self._welcome(unit)
+        return fits & self._fit_daemons(unit)
 
-    def _welcome(self, unit: PodUnit) -> Bool:
+    def _fit_daemons(self, unit: PodUnit) -> Bool:
         """The offers whose daemon pods do not keep the unit away."""
         welcome = np.ones(self.enc.n_offers, dtype=bool)
         hosts = self.enc.ties.hosts

@@ -8,10 +8,10 @@ import numpy as np
 
 from dovetail.solve.axes import Float, Int
 from dovetail.solve.encoding.encode import Encoded
-from dovetail.solve.encoding.minvalues import let_others_in, relaxed_groups
+from dovetail.solve.encoding.minvalues import relaxed_groups, share_nodes
 from dovetail.solve.packing.attempt import Attempt, left_of, new_attempt, top_weight
 from dovetail.solve.packing.dear_nodes import pack_dear
-from dovetail.solve.packing.pack import lots_left, pack
+from dovetail.solve.packing.pack import pack, remaining_lots
 from dovetail.solve.packing.units import ANY_WEIGHT
 from dovetail.solve.packing.zone_trials import best_zones
 from dovetail.solve.program.multipliers import Values
@@ -30,7 +30,7 @@ def run_attempt(enc: Encoded, offers: Int, values: Values) -> Attempt:
     if first:
         plan_groups(attempt, first)
         attempt.bins.n_kept = attempt.bins.n
-        let_others_in(attempt.bins)
+        share_nodes(attempt.bins)
     plan_groups(attempt, sorted(set(range(len(enc.groups))).difference(first)))
     return attempt
 
@@ -94,11 +94,11 @@ def _revalue(attempt: Attempt, worth_u: Float) -> tuple[Int, Float]:
     """The offers to buy and what pods are worth among the pools that are left to them."""
     bins = attempt.bins
     offers = attempt.offers[bins.limits.open_offers()[attempt.offers]]
-    numbers, lots = lots_left(bins, attempt.units, attempt.left_u, offers)
+    numbers, lots = remaining_lots(bins, attempt.units, attempt.left_u, offers)
     if not lots:
         return attempt.values.favourites, worth_u
-    found = solve_program(attempt.enc, offers, lots, bins.limits.program_rows(offers))
+    solved = solve_program(attempt.enc, offers, lots, bins.limits.program_rows(offers))
     worth_u = worth_u.copy()
-    worth = found.assignment.pi_l[found.classes.class_of] * 1e9
+    worth = solved.assignment.pi_l[solved.classes.class_of] * 1e9
     worth_u[numbers] = np.maximum(worth_u[numbers], worth)
-    return found.offers[found.assignment.nodes_o > 1e-7], worth_u
+    return solved.offers[solved.assignment.nodes_o > 1e-7], worth_u

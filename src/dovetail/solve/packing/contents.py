@@ -18,8 +18,8 @@ def loads(log: Log) -> dict[int, dict[int, int]]:
     for number, nodes, counts in log:
         for node, count in zip(nodes.tolist(), counts.tolist(), strict=True):
             if count:
-                held = result[node]
-                held[number] = held.get(number, 0) + count
+                load = result[node]
+                load[number] = load.get(number, 0) + count
     return result
 
 

@@ -47,12 +47,7 @@ class Rounding(NamedTuple):
     poor: float = 0.85  # a node whose pods are worth less of its price is packed again
 
 
-ROUNDINGS: Final = (
-    Rounding(),
-    Rounding(up=0.0, poor=0.92),
-    Rounding(up=0.0),
-    Rounding(up=0.2),
-)
+ROUNDINGS: Final = (Rounding(), Rounding(up=0.0, poor=0.92), Rounding(up=0.0), Rounding(up=0.2))
 
 
 def is_very_large(enc: Encoded) -> bool:
@@ -128,14 +123,16 @@ def _fill_gaps(bins: Bins, units: list[PodUnit], left: Int, worth_u: Float) -> N
 
 def buy(bins: Bins, units: list[PodUnit], left: Int, offers: Int, favourites: Int) -> Bought | None:
     """What the program would buy for what is left; None when there is nothing to be had."""
-    numbers, lots = lots_left(bins, units, left, offers)
+    numbers, lots = remaining_lots(bins, units, left, offers)
     if not lots:
         return None
-    found = without_sifting(bins.enc, offers, lots, bins.limits.program_rows(offers), favourites)
-    return found, found.assignment, numbers
+    solved = without_sifting(bins.enc, offers, lots, bins.limits.program_rows(offers), favourites)
+    return solved, solved.assignment, numbers
 
 
-def lots_left(bins: Bins, units: list[PodUnit], left: Int, offers: Int) -> tuple[Int, list[Lot]]:
+def remaining_lots(
+    bins: Bins, units: list[PodUnit], left: Int, offers: Int
+) -> tuple[Int, list[Lot]]:
     """What is left of every unit that some of the offers would take, as the program sees it."""
     numbers = with_takers(bins, units, np.flatnonzero(left).tolist(), offers)
     lots = [lot_of(units[number], int(left[number])) for number in numbers]
@@ -148,11 +145,7 @@ def lot_of(unit: PodUnit, count: int) -> Lot:
 
 
 def _fill(
-    bins: Bins,
-    units: list[PodUnit],
-    left: Int,
-    bought: Bought,
-    how: tuple[Float, float],
+    bins: Bins, units: list[PodUnit], left: Int, bought: Bought, how: tuple[Float, float]
 ) -> None:
     """Open the whole nodes and fill them: each unit's share of each offer, then the rest, those
     first that can use only some of the nodes. `how`: what units are worth, and how to round.
@@ -164,7 +157,7 @@ def _fill(
     bins.mean = mean_capacity(bins.enc, bought[0].offers)
     filler = _Filler(bins, units, left, bought, (spans, shares))
     order = _order(units, bought[2], worth_u)
-    rest = sorted(order, key=lambda one: not filler.is_choosy(units[one]))
+    rest = sorted(order, key=lambda unit: not filler.is_choosy(units[unit]))
     if filler.fill_at_once(order, rest):
         return
     for number in order:
@@ -287,13 +280,13 @@ class _Filler:
 
 
 def _open(
-    bins: Bins, found: SolvedProgram, answer: Assignment, up: float
+    bins: Bins, solved: SolvedProgram, answer: Assignment, up: float
 ) -> tuple[dict[int, slice], dict[int, float]]:
     """Open the whole part of every number of nodes; says which share of the wish that is."""
     spans: dict[int, slice] = {}
     shares: dict[int, float] = {}
     for place, amount in enumerate(answer.nodes_o.tolist()):
-        offer = int(found.offers[place])
+        offer = int(solved.offers[place])
         whole = min(int(amount + up), bins.limits.most(offer))
         if whole > 0:
             spans[place] = bins.open(offer, whole)

@@ -37,36 +37,36 @@ def squeeze(bins: Bins, units: list[PodUnit], left: Int, worth_u: Float) -> int:
     log = entries(bins.log)
     failed: set[tuple[tuple[int, int], ...]] = set()  # what has found no gap as things stand
     for node in new[np.argsort(worth / price, kind="stable")][:_TRIES].tolist():
-        held = _pods_on(node, log)
-        load = tuple(sorted(held.items()))
+        pods = _pods_on(node, log)
+        load = tuple(sorted(pods.items()))
         if load in failed:
             continue
         failed.add(load)
-        if _spare(bins, units, left, node, held):
+        if _spare(bins, units, left, node, pods):
             n_spared += 1
             log = entries(bins.log)
             failed.clear()
     return n_spared
 
 
-def _spare(bins: Bins, units: list[PodUnit], left: Int, node: int, held: Mapping[int, int]) -> bool:
+def _spare(bins: Bins, units: list[PodUnit], left: Int, node: int, pods: Mapping[int, int]) -> bool:
     """Put the pods of a node elsewhere, all of them or none."""
     accept = bins.accept[:, node].copy()
     bins.accept[:, node] = False  # it is not elsewhere
     mark = len(bins.log)
     span = slice(bins.n_kept, bins.n)
-    size = {number: float((units[number].request / bins.mean).max()) for number in held}
-    for number in sorted(held, key=lambda one: (-size[one], one)):
-        if snug_fill(bins, number, units[number], held[number], span) < held[number]:
-            for one, places, placed in bins.log[mark:]:
-                bins.shift(units[one], places, -placed)
+    size = {number: float((units[number].request / bins.mean).max()) for number in pods}
+    for number in sorted(pods, key=lambda unit: (-size[unit], unit)):
+        if snug_fill(bins, number, units[number], pods[number], span) < pods[number]:
+            for unit, places, placed in bins.log[mark:]:
+                bins.shift(units[unit], places, -placed)
             del bins.log[mark:]
             bins.accept[:, node] = accept
             return False
     gone = np.zeros(bins.n, dtype=bool)
     gone[node] = True
     dissolve(bins, units, left, gone)
-    for number, count in held.items():
+    for number, count in pods.items():
         left[number] -= count  # they are there already
     return True
 
@@ -75,7 +75,7 @@ def _pods_on(node: int, log: tuple[Int, Int, Int]) -> dict[int, int]:
     """How many pods of which unit a node holds."""
     numbers, nodes, counts = log
     here = np.flatnonzero(nodes == node)
-    found: dict[int, int] = {}
+    pods: dict[int, int] = {}
     for number, count in zip(numbers[here].tolist(), counts[here].tolist(), strict=True):
-        found[number] = found.get(number, 0) + count
-    return found
+        pods[number] = pods.get(number, 0) + count
+    return pods

@@ -105,7 +105,7 @@ def pack_tail(bins: Bins, units: list[PodUnit], left: Int, offers: Int, worth_u:
 
 def _orders_led_by(first: int, orders: Int) -> Int:
     """The same orders, with one unit before all others."""
-    rows = [[first, *(one for one in order if one != first)] for order in orders.tolist()]
+    rows = [[first, *(unit for unit in order if unit != first)] for order in orders.tolist()]
     width = min(len(row) for row in rows)
     return np.array([row[:width] for row in rows])
 
@@ -129,12 +129,12 @@ class _Hard:
         table, left_u = self._table, left[self._table.numbers[here]]
         most = np.minimum(table.cap_u[here], left_u)[:, None]
         fit = _fit_counts(table.requests[0][here], table.cap_rp)
-        held = np.minimum(fit, most) * table.accept_up[here]
-        value = held * table.worth_u[here][:, None]
+        count = np.minimum(fit, most) * table.accept_up[here]
+        value = count * table.worth_u[here][:, None]
         every, best = np.arange(len(here)), np.argmax(value / table.price_p[None, :], axis=1)
         value, price = value[every, best], table.price_p[best]
         is_easy = (value > _WELL_FILLED * price) | (value < _HOLLOW * price)
-        is_easy |= held[every, best] < left_u
+        is_easy |= count[every, best] < left_u
         self._is_past[here[is_easy]] = True
         waste = np.where(is_easy, 0.0, price - value)
         worst = int(np.argmax(waste))
@@ -232,18 +232,18 @@ def _greedy_value(table: _Table, left: Int, orders: Int) -> Float:
         return table.scan.values(np.ascontiguousarray(orders))
     free = np.repeat(table.cap_rp[None, :, :], len(orders), axis=0)
     value = np.zeros((len(orders), len(table.offers)))
-    request, inverse, padding = (one[orders] for one in table.requests)  # x turns x resources
+    request, inverse, padding = (array[orders] for array in table.requests)  # x turns x resources
     most, worth = table.most_u[orders], table.worth_u[orders]
     accept = table.accept_up.astype(np.float64)
     for turn in range(orders.shape[1]):
         count = free * inverse[:, turn, :, None]
         count += padding[:, turn, :, None]
-        held = np.minimum(count.min(axis=1), most[:, turn, None])
-        np.floor(held, out=held)
-        np.maximum(held, 0.0, out=held)
-        held *= accept[orders[:, turn]]
-        value += held * worth[:, turn, None]
-        free -= request[:, turn, :, None] * held[:, None, :]
+        filled = np.minimum(count.min(axis=1), most[:, turn, None])
+        np.floor(filled, out=filled)
+        np.maximum(filled, 0.0, out=filled)
+        filled *= accept[orders[:, turn]]
+        value += filled * worth[:, turn, None]
+        free -= request[:, turn, :, None] * filled[:, None, :]
     return value
 
 

@@ -42,7 +42,7 @@ def with_takers(bins: Bins, units: list[PodUnit], numbers: Iterable[int], offers
 
 def _are_taken(enc: Encoded, units: list[PodUnit], offers: Int) -> Bool:
     """Whether some offer has room for one pod of each unit, and lets it in."""
-    found = np.zeros(len(units), dtype=bool)
+    is_taken = np.zeros(len(units), dtype=bool)
     cap_rp = np.ascontiguousarray(enc.cap_or[offers].T)
     masks_mp = enc.masks_me[:, offers]
     cell_p, weight_p = enc.cell_o[offers], enc.weight_o[offers]
@@ -55,8 +55,8 @@ def _are_taken(enc: Encoded, units: list[PodUnit], offers: Int) -> Bool:
             fits &= (room >= asked) | (asked <= 0)
         fits &= _in_place(np.array([unit.cell for unit in block]), cell_p, ANY_CELL)
         fits &= _in_place(np.array([unit.weight for unit in block]), weight_p, ANY_WEIGHT)
-        found[start : start + len(block)] = fits.any(axis=1)
-    return found
+        is_taken[start : start + len(block)] = fits.any(axis=1)
+    return is_taken
 
 
 def _in_place(wanted: Int, held_p: Int, anywhere: int) -> Bool:

@@ -113,7 +113,7 @@ class Generator:
         ways = self._ways(value_s)
         prices = ways, np.array([vector for _, vector in ways]).T
         paid = self._paid if self._paid and not is_whole else [True] * len(self.market.segments)
-        found, ratio, self._paid = [], 0.0, list(paid)
+        fills, ratio, self._paid = [], 0.0, list(paid)
         for place, segment in enumerate(self.market.segments):
             if not paid[place]:
                 continue
@@ -122,10 +122,10 @@ class Generator:
             filled = self._fill_segment(
                 segment, (items, value_s[segment.rows]), prices, (steps, idle)
             )
-            found.append((segment, filled))
+            fills.append((segment, filled))
             self._paid[place] = bool(filled.count_oi.any())
             ratio = max(ratio, float((filled.bound_o / np.maximum(segment.price_o, 1)).max()))
-        return found, ratio
+        return fills, ratio
 
     def _fill_segment(
         self,
@@ -149,15 +149,15 @@ class Generator:
             cap_or = segment.cap_or[open_o]
             made_of = grids(items, ways, cap_or.max(axis=0), _CELLS)
             self.work -= len(value_i) * int(made_of.size_k.sum())
-            found = fill_best(
+            best = fill_best(
                 items,
                 value_i,
                 made_of,
                 (cap_or, floor_o[open_o]),
                 (steps * len(value_i), self._scratch),
             )
-            worth_o[open_o], bound_o[open_o] = found.worth_o, found.bound_o
-            count_oi[open_o] = found.count_oi
+            worth_o[open_o], bound_o[open_o] = best.worth_o, best.bound_o
+            count_oi[open_o] = best.count_oi
         return KnapsackFill(worth_o, count_oi, bound_o)
 
     def _ways(self, value_s: Int) -> list[tuple[int, Float]]:
@@ -175,11 +175,11 @@ class Generator:
         return ways
 
     def _paying_patterns(
-        self, found: Sequence[tuple[MarketSegment, KnapsackFill]], mix: MasterSolution
+        self, fills: Sequence[tuple[MarketSegment, KnapsackFill]], mix: MasterSolution
     ) -> list[tuple[Int, int]]:
         """The patterns that pay by the program's own multipliers."""
         patterns = []
-        for segment, filled in found:
+        for segment, filled in fills:
             for place in np.flatnonzero(filled.count_oi.any(axis=1)).tolist():
                 counts, price = filled.count_oi[place], int(segment.price_o[place])
                 if float(counts @ mix.worth_s[segment.rows]) > price * (1 + _PAYS):
@@ -201,22 +201,22 @@ class _Fit:
 
     def weights(self, value_s: Int) -> list[float]:
         """How much each resource has to do with these values."""
-        found: list[float] = (value_s @ self._size_sr).tolist()
-        return found
+        weights: list[float] = (value_s @ self._size_sr).tolist()
+        return weights
 
     def prices(self, weight_r: list[float], resources: tuple[int, ...]) -> Float:
         """The price of each resource, 0 for all but these; none is negative."""
         price = np.zeros(self._n_resources)
-        used = [one for one in resources if self._scale[one] > 0]
+        used = [resource for resource in resources if self._scale[resource] > 0]
         while used:
-            rows = [[self._gram[one][other] for other in used] for one in used]
-            found = _solve_equations(rows, [weight_r[one] for one in used])
-            if min(found) >= 0:
+            rows = [[self._gram[resource][other] for other in used] for resource in used]
+            solution = _solve_equations(rows, [weight_r[resource] for resource in used])
+            if min(solution) >= 0:
                 price[used] = [
-                    each / self._scale[one] for each, one in zip(found, used, strict=True)
+                    each / self._scale[row] for each, row in zip(solution, used, strict=True)
                 ]
                 break
-            used = [one for each, one in zip(found, used, strict=True) if each > 0]
+            used = [resource for each, resource in zip(solution, used, strict=True) if each > 0]
         return price
 
 

@@ -59,7 +59,7 @@ class KnapsackFill:
     bound_o: Int
 
 
-def bounded(cap_or: Int) -> Float:
+def as_numbers(cap_or: Int) -> Float:
     """Capacities as numbers to multiply with prices."""
     return np.minimum(cap_or, _BOUNDLESS).astype(np.float64)
 
@@ -67,14 +67,14 @@ def bounded(cap_or: Int) -> Float:
 def simple_bounds(items: Items, value_i: Int, price_rk: Float, bounded_or: Float) -> Int:
     """Upper bounds on what pods of every kind of node are worth, by prices of resources alone: what
     the node has at these prices, and what pods are worth beyond them. `bounded_or` are capacities
-    as `bounded` gives them.
+    as `as_numbers` gives them.
     """
     beyond_ik = np.maximum(value_i[:, None] - items.request_ir @ price_rk, 0.0)
     bound_o = (bounded_or @ price_rk + items.most_i @ beyond_ik).min(axis=1)
     # Floating point is off by far less than this.
     bound_o = np.minimum(np.ceil(bound_o * (1 + _MARGIN)), _LARGEST)
-    found: Int = bound_o.astype(np.int64) + 1
-    return found
+    bound_v: Int = bound_o.astype(np.int64) + 1
+    return bound_v
 
 
 def grids(
@@ -106,11 +106,7 @@ def grids(
 
 
 def fill_best(
-    items: Items,
-    value_i: Int,
-    made_of: Grids,
-    nodes: tuple[Int, Int],
-    effort: tuple[int, Scratch],
+    items: Items, value_i: Int, made_of: Grids, nodes: tuple[Int, Int], effort: tuple[int, Scratch]
 ) -> KnapsackFill:
     """The best pods for every kind of node, if they are worth more than its floor.
 
@@ -149,9 +145,9 @@ class _Table:
 
 def _tables(items: Items, value_i: Int, made_of: Grids) -> list[_Table]:
     """The tables, without the compiled loops."""
-    found = []
+    tables = []
     columns = (made_of.exact_k, made_of.unit_k, made_of.size_k, made_of.price_kr)
-    for exact, unit, size, prices in zip(*(one.tolist() for one in columns), strict=True):
+    for exact, unit, size, prices in zip(*(column.tolist() for column in columns), strict=True):
         # A product may exceed 64 bits: Python's integers do not mind.
         net_i = [
             value - sum(each * asked >> SHIFT for each, asked in zip(prices, row, strict=True))
@@ -159,8 +155,8 @@ def _tables(items: Items, value_i: Int, made_of: Grids) -> list[_Table]:
         ]
         rows = np.zeros((len(value_i) + 1, size), dtype=np.int64)
         _fill_table(rows, (items.request_ir[:, exact] // unit).tolist(), net_i, items.most_i)
-        found.append(_Table(exact, unit, prices, rows))
-    return found
+        tables.append(_Table(exact, unit, prices, rows))
+    return tables
 
 
 def _fill_table(rows: Int, weights: list[int], nets: list[int], most_i: Int) -> None:

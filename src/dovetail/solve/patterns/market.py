@@ -12,7 +12,7 @@ from dovetail.solve.axes import UNLIMITED, Bool, Float, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, PodUnit
-from dovetail.solve.patterns.knapsack import Items, bounded
+from dovetail.solve.patterns.knapsack import Items, as_numbers
 
 _DOUBLINGS: Final = 2.0  # of size, from the smallest node of a segment to the largest
 
@@ -30,7 +30,7 @@ class MarketSegment:
 
     def __post_init__(self) -> None:
         """Work out what every round needs."""
-        object.__setattr__(self, "bounded_or", bounded(self.cap_or))
+        object.__setattr__(self, "bounded_or", as_numbers(self.cap_or))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def acceptance(enc: Encoded, units: Sequence[PodUnit], offers: Int) -> Bool:
 
 def apart(enc: Encoded, units: Sequence[PodUnit]) -> Bool:
     """sorts x sorts: whether anti-affinity or a host port keeps them from sharing a node."""
-    found = np.zeros((len(units), len(units)), dtype=bool)
+    apart_uu = np.zeros((len(units), len(units)), dtype=bool)
     owners: dict[int, list[int]] = {}
     for place, unit in enumerate(units):
         for term in unit.own:
@@ -118,10 +118,10 @@ def apart(enc: Encoded, units: Sequence[PodUnit]) -> Bool:
                 owners.setdefault(term, []).append(place)
     for place, unit in enumerate(units):
         for term in unit.match:
-            found[place, owners.get(term, [])] = True
-    found |= found.T
-    np.fill_diagonal(found, val=False)
-    return found
+            apart_uu[place, owners.get(term, [])] = True
+    apart_uu |= apart_uu.T
+    np.fill_diagonal(apart_uu, val=False)
+    return apart_uu
 
 
 def _segments(
@@ -144,7 +144,7 @@ def _segments(
         rows = rows[np.lexsort((rows, -size_s[rows]))]
         useful_r = (request_sr[rows] * most_s[rows][:, None]).sum(axis=0)
         cap = np.minimum(cap_or[inside], useful_r)
-        for some in _by_size(cap, _worthwhile(cap, price_o[inside])):
+        for some in _by_size(cap, _undominated_rows(cap, price_o[inside])):
             mine = rows[((request_sr[rows] <= cap[some].max(axis=0)).all(axis=1))]
             if not len(mine):
                 continue
@@ -164,7 +164,7 @@ def _by_size(cap_or: Int, kept: Int) -> list[Int]:
     """
     cpu = np.maximum(cap_or[kept, 0], 1)
     class_k = np.floor(np.log2(cpu / cpu.min()) / _DOUBLINGS + 1e-9).astype(np.int64)
-    return [kept[class_k == one] for one in np.unique(class_k).tolist()]
+    return [kept[class_k == size] for size in np.unique(class_k).tolist()]
 
 
 def _most_on_any(request_sr: Int, most_s: Int, cap_or: Int) -> Int:
@@ -177,11 +177,11 @@ def _most_on_any(request_sr: Int, most_s: Int, cap_or: Int) -> Int:
     return np.maximum(most, 1)
 
 
-def _worthwhile(cap_or: Int, price_o: Int) -> Int:
+def _undominated_rows(cap_or: Int, price_o: Int) -> Int:
     """The nodes than which no other has at least as much of everything for no more money."""
     order = np.lexsort((*(-cap_or.T[::-1]), price_o))
     kept: list[int] = []
-    for one in order.tolist():
-        if not kept or not (cap_or[kept] >= cap_or[one]).all(axis=1).any():
-            kept.append(one)
+    for offer in order.tolist():
+        if not kept or not (cap_or[kept] >= cap_or[offer]).all(axis=1).any():
+            kept.append(offer)
     return np.array(kept, dtype=np.int64)

@@ -58,22 +58,19 @@ def pattern_loads(
         return []
     known = known_patterns(rates, sorts, start)
     return [
-        [load for load in (load_of(rates, sorts, held) for held in nodes) if load != NO_WAY]
+        [load for load in (load_of(rates, sorts, counts) for counts in nodes) if load != NO_WAY]
         for nodes in _dives(base, market, units, known)
     ]
 
 
-def load_of(rates: Rates, sorts: Sequence[int], held: Int) -> int:
+def load_of(rates: Rates, sorts: Sequence[int], counts: Int) -> int:
     """The load of so many pods of each sort."""
-    rows = np.flatnonzero(held).tolist()
-    return rates.load(tuple((sorts[row], int(held[row])) for row in rows))
+    rows = np.flatnonzero(counts).tolist()
+    return rates.load(tuple((sorts[row], int(counts[row])) for row in rows))
 
 
 def _dives(
-    base: Attempt,
-    market: PatternMarket,
-    units: Sequence[PodUnit],
-    known: Sequence[tuple[Int, int]],
+    base: Attempt, market: PatternMarket, units: Sequence[PodUnit], known: Sequence[tuple[Int, int]]
 ) -> list[list[Int]]:
     """Whole nodes for most pods, in one way or two. What pods are worth is kept for the bound."""
     n_pods = int(market.count_s.sum())
@@ -86,19 +83,19 @@ def _dives(
     # What pods are worth in one cell says little of any; small bounds are soon found by themselves.
     if not is_few or all(unit.cell == ANY_CELL for unit in units):
         _keep_worths(base.values.pattern_worths, units, generator.worth_s.tolist())
-    found = []
+    layouts = []
     for by_price in (False, True) if n_pods <= _MANY_PODS else (True,):
         generator.work = max(generator.work, 0) + work // 2
         depth = DiveDepth(_FEW_DIVE_ROUNDS if is_few else _DIVE_ROUNDS)
-        found.append(dive(generator, master, depth, by_price=by_price))
-    return found
+        layouts.append(dive(generator, master, depth, by_price=by_price))
+    return layouts
 
 
 def _keep_worths(
-    worths: dict[tuple[object, ...], float], units: Sequence[PodUnit], found: Sequence[float]
+    worths: dict[tuple[object, ...], float], units: Sequence[PodUnit], values: Sequence[float]
 ) -> None:
     """Keep what pods are worth, the least of several cells."""
-    for unit, worth in zip(units, found, strict=True):
+    for unit, worth in zip(units, values, strict=True):
         worths[kind_of(unit)] = min(worth, worths.get(kind_of(unit), worth))
 
 
@@ -115,18 +112,18 @@ def _work(n_pods: int) -> int:
 def with_the_rest(
     rates: Rates,
     improver: Improver,
-    found: Sequence[int],
+    loads: Sequence[int],
     pods: Mapping[int, int],
     sites: Sequence[Site] = (),
 ) -> tuple[list[int], LoadLayout] | None:
     """The loads, and a layout for the pods that are not in them, which are put where each costs
     least; None if one fits nowhere.
     """
-    placed = Counter(sort for load in found for sort in rates.pods(load))
+    placed = Counter(sort for load in loads for sort in rates.pods(load))
     left = sorted((Counter(pods) - placed).elements())
     tail = LoadLayout([], [()] * len(sites))
     is_placed = improver.insert(tail, improver.order_pods(left))
-    return (list(found), tail) if is_placed else None
+    return (list(loads), tail) if is_placed else None
 
 
 def known_patterns(
@@ -154,5 +151,5 @@ def first_worths(base: Attempt, request_sr: Int) -> Float:
         request_sr @ (values.vector_kr[values.choice_p[place]] * values.scale_p[place])
         for place in places[order].tolist()
     ]
-    found: Float = np.min(worths, axis=0) if worths else np.zeros(len(request_sr))
-    return np.maximum(found, 1.0)
+    best_worths: Float = np.min(worths, axis=0) if worths else np.zeros(len(request_sr))
+    return np.maximum(best_worths, 1.0)

@@ -135,8 +135,8 @@ def _proven_values(generator: Generator, count_s: Int) -> Int | None:
     """The values in whole nanodollars, made smaller until no node holds more than it costs."""
     value_s = generator.worth_s.astype(np.int64)
     for _ in range(_CORRECTIONS):
-        found, ratio = generator.price(value_s.astype(np.float64), count_s, _STEPS, idle=0)
-        if all((filled.bound_o <= segment.price_o).all() for segment, filled in found):
+        fills, ratio = generator.price(value_s.astype(np.float64), count_s, _STEPS, idle=0)
+        if all((filled.bound_o <= segment.price_o).all() for segment, filled in fills):
             return value_s
         value_s = np.floor(value_s / (ratio * (1 + 1e-9))).astype(np.int64)
     return None
@@ -160,12 +160,12 @@ def _patterns(plan: PricedPlan, sorts: tuple[Int, Sequence[PodUnit]]) -> list[tu
     sort_g, units = sorts
     bins = plan.attempt.bins
     patterns = []
-    for node, held in sorted(loads(bins.log).items()):
+    for node, pods in sorted(loads(bins.log).items()):
         offer = int(bins.offer[node])
         if offer == EXISTING:
             continue
         count_s = np.zeros(len(units), dtype=np.int64)
-        for number, count in held.items():
+        for number, count in pods.items():
             sort = int(sort_g[plan.attempt.units[number].members[0][0]])
             if sort >= 0:
                 count_s[sort] += count

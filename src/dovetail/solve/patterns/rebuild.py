@@ -39,9 +39,9 @@ class Rebuilder:
 
     def rebuild(self, loads: Sequence[int], limits: Limits, effort: Effort) -> list[int]:
         """Loads that hold the same pods for no more money; the same ones if none are found."""
-        found = self._recreate(loads, limits, effort, 0)
-        is_better = found is not None and self._rates.total(found) <= self._rates.total(loads)
-        return found if found is not None and is_better else list(loads)
+        rebuilt = self._recreate(loads, limits, effort, 0)
+        is_better = rebuilt is not None and self._rates.total(rebuilt) <= self._rates.total(loads)
+        return rebuilt if rebuilt is not None and is_better else list(loads)
 
     def on_fewer_nodes(
         self, loads: Sequence[int], limits: Limits, effort: Effort, most: int
@@ -53,9 +53,9 @@ class Rebuilder:
         spare = max(most - rates.total(loads), 0)
         for share in _FEES:
             fee = int(share * spare / max(len(loads), 1))
-            found = self._recreate(best, limits, effort, fee) if fee else None
-            if found is not None and len(found) < len(best) and rates.total(found) <= most:
-                best = found
+            fewer = self._recreate(best, limits, effort, fee) if fee else None
+            if fewer is not None and len(fewer) < len(best) and rates.total(fewer) <= most:
+                best = fewer
         return best
 
     def _recreate(
@@ -69,10 +69,10 @@ class Rebuilder:
         place = {sort: row for row, sort in enumerate(sorts)}
         counts = []
         for load in loads:
-            held = np.zeros(len(sorts), dtype=np.int64)
+            count_s = np.zeros(len(sorts), dtype=np.int64)
             for sort, count in rates.loads[load]:
-                held[place[sort]] = count
-            counts.append(held)
+                count_s[place[sort]] = count
+            counts.append(count_s)
         task = self._task(sorts)
         bounds = tuple(
             (row[self._offers], max(left, 0))
@@ -80,14 +80,14 @@ class Rebuilder:
         )
         task = replace(task, price_o=task.price_o + fee, limits=bounds)
         after, kept = recreate(task, counts, *effort)
-        found = [self._load(sorts, held) for held in after]
+        rebuilt = [self._load(sorts, counts) for counts in after]
         if self._is_keeping:
-            self.seen.update(dict.fromkeys(self._load(sorts, held) for held in kept))
-        return None if NO_WAY in found else found
+            self.seen.update(dict.fromkeys(self._load(sorts, counts) for counts in kept))
+        return None if NO_WAY in rebuilt else rebuilt
 
-    def _load(self, sorts: tuple[int, ...], held: Int) -> int:
-        rows = np.flatnonzero(held).tolist()
-        return self._rates.load(tuple((sorts[row], int(held[row])) for row in rows))
+    def _load(self, sorts: tuple[int, ...], counts: Int) -> int:
+        rows = np.flatnonzero(counts).tolist()
+        return self._rates.load(tuple((sorts[row], int(counts[row])) for row in rows))
 
     def _task(self, sorts: tuple[int, ...]) -> RebuildTask:
         task = self._tasks.get(sorts)

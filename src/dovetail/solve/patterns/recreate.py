@@ -53,7 +53,7 @@ def recreate(
     if loading.library() is None:
         nodes = list(zip(held_ns, offer_n.tolist(), strict=True))
         return _Plain(task, looks).run(nodes, tries)
-    return _recreate_compiled(task, (held_ns, offer_n), (looks, tries))
+    return _run_compiled(task, (held_ns, offer_n), (looks, tries))
 
 
 def cheapest(task: RebuildTask, held_ns: Int) -> Int:
@@ -88,7 +88,7 @@ def _node_table(
     accept. The compiled loop has `room` for three plans of them.
     """
     held_ns, offer_n = nodes
-    rows = [np.flatnonzero(held) for held in held_ns]
+    rows = [np.flatnonzero(counts) for counts in held_ns]
     columns = (
         offer_n[:, None],
         held_ns,
@@ -103,7 +103,7 @@ def _node_table(
     return table
 
 
-def _recreate_compiled(
+def _run_compiled(
     task: RebuildTask, nodes: tuple[Int, Int], effort: tuple[int, int]
 ) -> tuple[list[Int], list[Int]]:
     library = loading.library()
@@ -149,7 +149,7 @@ class _Plain:
         self._task = task
         self._looks = looks
         self._chance = Chance(1)
-        self._orders = [one.tolist() for one in _orders(task)]
+        self._orders = [order.tolist() for order in _orders(task)]
         self._price: list[int] = task.price_o.tolist()
         self._request = task.request_sr.tolist()
         self._cap = task.cap_or.tolist()
@@ -159,8 +159,8 @@ class _Plain:
     def run(self, nodes: Sequence[tuple[Int, int]], tries: int) -> tuple[list[Int], list[Int]]:
         """The best loads found, and those of the best states on the way."""
         kept: list[Int] = []
-        room = min(int(sum(held.sum() for held, _ in nodes)), 2 * len(nodes) + 64)
-        best = now = [self._node(held, offer) for held, offer in nodes]
+        room = min(int(sum(counts.sum() for counts, _ in nodes)), 2 * len(nodes) + 64)
+        best = now = [self._node(counts, offer) for counts, offer in nodes]
         lowest = price = self._total(best)
         for turn in range(tries):
             if self._looks <= 0 or not now:
@@ -175,15 +175,15 @@ class _Plain:
             now, price = other, dearer
             if (price, len(now)) < (lowest, len(best)):
                 best, lowest = now, price
-                kept += [self._counts(held) for _, held, _ in best[: loops.MOST_KEPT - len(kept)]]
-        return [self._counts(held) for _, held, _ in best], kept
+                kept += [self._counts(pods) for _, pods, _ in best[: loops.MOST_KEPT - len(kept)]]
+        return [self._counts(pods) for _, pods, _ in best], kept
 
-    def _counts(self, held: dict[int, int]) -> Int:
-        return np.array([held.get(sort, 0) for sort in range(len(self._request))], dtype=np.int64)
+    def _counts(self, pods: dict[int, int]) -> Int:
+        return np.array([pods.get(sort, 0) for sort in range(len(self._request))], dtype=np.int64)
 
-    def _node(self, held: Int, offer: int) -> tuple[int, dict[int, int], list[int]]:
-        pods = {sort: int(held[sort]) for sort in np.flatnonzero(held).tolist()}
-        return offer, pods, (held @ self._task.request_sr).tolist()
+    def _node(self, counts: Int, offer: int) -> tuple[int, dict[int, int], list[int]]:
+        pods = {sort: int(counts[sort]) for sort in np.flatnonzero(counts).tolist()}
+        return offer, pods, (counts @ self._task.request_sr).tolist()
 
     def _total(self, nodes: Sequence[tuple[int, dict[int, int], list[int]]]) -> int:
         for use_o, left in self._task.limits:
@@ -197,11 +197,11 @@ class _Plain:
         other, pods, paid = list(now), list[int](), 0
         for _ in range(min(1 + self._chance.below(_MOST_RUINED), len(now))):
             place = self._chance.below(len(other))
-            offer, held, _ = other[place]
+            offer, load, _ = other[place]
             other[place] = other[-1]
             other.pop()
             paid += self._price[offer]
-            pods += [sort for sort in sorted(held) for _ in range(held[sort])]
+            pods += [sort for sort in sorted(load) for _ in range(load[sort])]
         pods = self._order_pods(pods, turn // 2)
         if turn % 2:
             pods = self._fill_large(other, pods, paid)
@@ -218,25 +218,25 @@ class _Plain:
         return [pods[place] for _, place in sorted(drawn)]
 
     def _with_one_more(self, node: tuple[int, dict[int, int], list[int]], sort: int) -> int:
-        offer, held, used = node
-        if any(sort in self._apart[other] for other in held):
+        offer, pods, used = node
+        if any(sort in self._apart[other] for other in pods):
             return -1
         asked = self._request[sort]
-        for one in range(offer, len(self._price)):
-            if one not in self._accept[sort] or any(one not in self._accept[s] for s in held):
+        for larger in range(offer, len(self._price)):
+            if larger not in self._accept[sort] or any(larger not in self._accept[s] for s in pods):
                 continue
-            cap = self._cap[one]
+            cap = self._cap[larger]
             if all(u + a <= c or not a for u, a, c in zip(used, asked, cap, strict=True)):
-                return one
+                return larger
         return -1
 
     def _add_pod(
         self, node: tuple[int, dict[int, int], list[int]], sort: int, offer: int
     ) -> tuple[int, dict[int, int], list[int]]:
-        held = dict(node[1])
-        held[sort] = held.get(sort, 0) + 1
+        pods = dict(node[1])
+        pods[sort] = pods.get(sort, 0) + 1
         used = [have + asked for have, asked in zip(node[2], self._request[sort], strict=True)]
-        return offer, held, used
+        return offer, pods, used
 
     def _empty(self) -> tuple[int, dict[int, int], list[int]]:
         return 0, {}, [0] * self._task.cap_or.shape[1]

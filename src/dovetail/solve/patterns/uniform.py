@@ -34,21 +34,21 @@ def uniform_nodes(market: PatternMarket) -> list[int] | None:
     count = int(market.count_s[0])
     holds, price_o = pods_per_node(market)
     _, choice = least_prices(holds, price_o, count)
-    found: list[int] = []
+    loads: list[int] = []
     while count > 0:
-        held = min(int(holds[choice[count]]), count)
-        found.append(held)
-        count -= held
-    return found
+        n_pods = min(int(holds[choice[count]]), count)
+        loads.append(n_pods)
+        count -= n_pods
+    return loads
 
 
 def pods_per_node(market: PatternMarket) -> tuple[Int, Int]:
     """How many pods of the only sort each kind of node holds, and what it costs."""
     request = market.request_sr[0]
-    found = []
+    arrays = []
     for segment in market.segments:
         holds = np.full(len(segment.cap_or), int(segment.items.most_i[0]), dtype=np.int64)
         for resource in np.flatnonzero(request > 0).tolist():
             holds = np.minimum(holds, segment.cap_or[:, resource] // request[resource])
-        found.append(holds)
-    return np.concatenate(found), np.concatenate([segment.price_o for segment in market.segments])
+        arrays.append(holds)
+    return np.concatenate(arrays), np.concatenate([segment.price_o for segment in market.segments])

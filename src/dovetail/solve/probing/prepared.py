@@ -21,12 +21,7 @@ from dovetail.model.pod import Pod
 from dovetail.model.resources import PODS
 from dovetail.model.volumes import NO_VOLUMES, PodVolumes
 from dovetail.solve.axes import Bool, Int
-from dovetail.solve.encoding.encode import (
-    Encoded,
-    divide_cells,
-    requests_of,
-    resources_of,
-)
+from dovetail.solve.encoding.encode import Encoded, divide_cells, requests_of, resources_of
 from dovetail.solve.encoding.existing import shared_claims
 from dovetail.solve.encoding.groups import (
     Group,
@@ -37,7 +32,7 @@ from dovetail.solve.encoding.groups import (
     read_labels,
     spec_key_of,
 )
-from dovetail.solve.encoding.mentions import label_mentions, labels_mentioned, node_expressions
+from dovetail.solve.encoding.mentions import label_mentions, mentioned_labels, node_expressions
 from dovetail.solve.encoding.node_parts import Bound, NodePart, pieces_of
 from dovetail.solve.encoding.offers import Mentions, open_keys
 from dovetail.solve.encoding.ties import Assembly, TermContext, Ties
@@ -92,17 +87,17 @@ class Prepared:
 
     def members(self, pods: Iterable[Pod]) -> list[Member]:
         """The groups that move, with those of their pods that do; in order of their first pods."""
-        found: dict[tuple[bytes, Profile, PodVolumes], list[Pod]] = {}
+        by_key: dict[tuple[bytes, Profile, PodVolumes], list[Pod]] = {}
         keys, _ = self._node_parts
         for pod in pods:
             asked = self._volumes.get(pod.key, NO_VOLUMES) if pod.claim_names else NO_VOLUMES
             key = (self._spec_key(pod), profile_of(pod, keys), asked)
-            found.setdefault(key, []).append(pod)
-        for held in found.values():
-            held.sort(key=_by_name)
-        mine = [(held, self._member(key, held[0])) for key, held in found.items()]
-        mine.sort(key=lambda one: _by_name(one[0][0]))
-        return [one.with_pods(held) for held, one in mine]
+            by_key.setdefault(key, []).append(pod)
+        for alike in by_key.values():
+            alike.sort(key=_by_name)
+        mine = [(alike, self._member(key, alike[0])) for key, alike in by_key.items()]
+        mine.sort(key=lambda pair: _by_name(pair[0][0]))
+        return [member.with_pods(alike) for alike, member in mine]
 
     def _spec_key(self, pod: Pod) -> bytes:
         """The same bytes for equal templates. The pod is kept, so that the id stays its own."""
@@ -114,25 +109,25 @@ class Prepared:
         if key not in self._members:
             group = Group(first.spec, key[1], key[2], (first,), first.labels, key[0])
             own, shy = self.relations.ties(group)
-            self._members[key] = Member(group, own, shy, frozenset(labels_mentioned(group)))
+            self._members[key] = Member(group, own, shy, frozenset(mentioned_labels(group)))
         return self._members[key]
 
     def tables(self, members: Sequence[Member], gone: frozenset[str]) -> Tables:
         """What is on offer to these, with all nodes, as tables."""
-        spoken = self._daemon_keys.union(*(one.mentions for one in members))
-        said = self._open_label_mentions(members, gone) if any(map(self._is_open, spoken)) else {}
-        key = tuple(said.items())
+        spoken = self._daemon_keys.union(*(member.mentions for member in members))
+        by_key = self._open_label_mentions(members, gone) if any(map(self._is_open, spoken)) else {}
+        key = tuple(by_key.items())
         if key not in self._tables:
             if len(self._tables) >= _MAX_TABLES:
                 self._tables.clear()
-            self._tables[key] = Tables(self.puzzle, self._node_parts[1], Mentions(said, ()))
+            self._tables[key] = Tables(self.puzzle, self._node_parts[1], Mentions(by_key, ()))
         return self._tables[key]
 
     def _open_label_mentions(
         self, members: Sequence[Member], gone: frozenset[str]
     ) -> dict[str, tuple[str, ...]]:
         """What is said of labels that some pool leaves open: it decides what nodes will carry."""
-        groups = [one.group for one in members]
+        groups = [member.group for member in members]
         asked = msgspec.structs.replace(
             self.puzzle,
             pods=tuple(pod for group in groups for pod in group.pods),
@@ -140,19 +135,19 @@ class Prepared:
         )
         shy = (pod for piece in self._node_parts[1] for pod, _ in piece.shy)
         every = label_mentions(asked, groups, distinct_specs(shy), ()).values_by_key
-        return {key: held for key, held in every.items() if self._is_open(key)}
+        return {key: values for key, values in every.items() if self._is_open(key)}
 
     def _is_open(self, key: str) -> bool:
         if key not in self._opens:
-            said = Mentions({key: ()}, ())
-            found = open_keys(self.puzzle.node_pools, self.puzzle.instance_types, said)
-            self._opens[key] = bool(found)
+            mention = Mentions({key: ()}, ())
+            opened = open_keys(self.puzzle.node_pools, self.puzzle.instance_types, mention)
+            self._opens[key] = bool(opened)
         return self._opens[key]
 
     @cached_property
     def _daemon_keys(self) -> frozenset[str]:
         daemons = self.puzzle.daemon_sets
-        return frozenset(one.key for daemon in daemons for one in node_expressions(daemon.spec))
+        return frozenset(need.key for daemon in daemons for need in node_expressions(daemon.spec))
 
     @cached_property
     def attached_volumes(self) -> Attached:
@@ -160,8 +155,8 @@ class Prepared:
         seen: dict[tuple[int, str, str], None] = {}
         for node, piece in enumerate(self._node_parts[1] if self.puzzle.volumes else ()):
             for pod in piece.pods:
-                held = self.puzzle.volumes.get(pod.key, NO_VOLUMES)
-                for driver, claims in held.attachments:
+                pod_volumes = self.puzzle.volumes.get(pod.key, NO_VOLUMES)
+                for driver, claims in pod_volumes.attachments:
                     seen.update(dict.fromkeys((node, driver, claim) for claim in claims))
         return list(seen)
 
@@ -184,7 +179,7 @@ def encode_probe(
 ) -> Encoded:
     """The question as arrays: where could these pods go if these nodes were gone?"""
     members, leaving = prepared.members(pods), frozenset(gone)
-    groups = [one.group for one in members]
+    groups = [member.group for member in members]
     tables = prepared.tables(members, leaving)
     place = prepared.place
     away = np.array(sorted(place[name] for name in leaving if name in place), dtype=np.int64)

@@ -18,7 +18,7 @@ from dovetail.solve.launching.decode import decode
 from dovetail.solve.packing.attempt import Attempt, left_of, new_attempt
 from dovetail.solve.pipeline import plan_encoded
 from dovetail.solve.probing.prepared import THOROUGH, Limits, Prepared, ProbeOptions, encode_probe
-from dovetail.solve.program.pod_worth import worthless
+from dovetail.solve.program.pod_worth import priceless
 from dovetail.solve.puzzle import Solution
 from dovetail.solve.zones.settle import settle_all
 
@@ -47,7 +47,7 @@ def solve_without(
 def _on_nodes(enc: Encoded) -> Attempt:
     """As many as can be on nodes that are there."""
     nothing = np.zeros(0, dtype=np.int64)
-    attempt = new_attempt(enc, nothing, worthless(enc, nothing))
+    attempt = new_attempt(enc, nothing, priceless(enc, nothing))
     settle_all(attempt, range(len(enc.groups)))
     attempt.left_u = left_of(attempt)
     return attempt

@@ -48,10 +48,10 @@ class Spots(NamedTuple):
 
 
 def _spots(count_by_node: dict[int, int]) -> Spots:
-    found = sorted(count_by_node.items())
+    spots = sorted(count_by_node.items())
     return Spots(
-        np.array([node for node, _ in found], dtype=np.int64),
-        np.array([count for _, count in found], dtype=np.int64),
+        np.array([node for node, _ in spots], dtype=np.int64),
+        np.array([count for _, count in spots], dtype=np.int64),
     )
 
 
@@ -105,7 +105,7 @@ class Relations:
         for node, piece in enumerate(pieces):
             for profile, count in piece.profiles.items():
                 self._spots_of.setdefault(profile, []).append((node, count))
-        seen = {one.namespace for one in puzzle.daemon_sets}
+        seen = {daemon_set.namespace for daemon_set in puzzle.daemon_sets}
         seen = seen.union(*(piece.namespaces for piece in pieces))
         self.namespaces = Namespaces(puzzle.namespaces, seen)
         self._daemons_of: dict[Profile, list[int]] = {}
@@ -121,7 +121,7 @@ class Relations:
 
     def _shy_terms(self) -> dict[Term, _Shy]:
         """What pods that run, or daemon pods, keep away from themselves."""
-        found: dict[Term, _Shy] = {}
+        by_term: dict[Term, _Shy] = {}
         known: dict[tuple[int, str, int], list[Term]] = {}
         for node, piece in enumerate(self._pieces):
             for pod, count in piece.shy:
@@ -129,52 +129,52 @@ class Relations:
                 if key not in known:
                     known[key] = anti_terms(pod, self.namespaces)
                 for term in known[key]:
-                    held = found.setdefault(term, _Shy())
-                    held.nodes[node] = held.nodes.get(node, 0) + count
+                    shy = by_term.setdefault(term, _Shy())
+                    shy.nodes[node] = shy.nodes.get(node, 0) + count
         for number, daemon in enumerate(self._daemon_sets):
             for term in anti_terms(daemon, self.namespaces):
                 if term.is_host:  # who comes first to a wider domain is not known
-                    found.setdefault(term, _Shy()).daemons.append(number)
-        return found
+                    by_term.setdefault(term, _Shy()).daemons.append(number)
+        return by_term
 
     def ties(self, group: Group) -> tuple[tuple[Tie, ...], tuple[Tie, ...]]:
         """What a group states, and by which terms of others it is kept away."""
         own = [self._tie(term) for term in stated_by(group, self.namespaces)]
         own += [self._tie(port_term(port)) for port in group.spec.host_ports]
         shy = [self._tie(term) for term in self._shy_index.terms_selecting(group.profile)]
-        return tuple({one.number: one for one in own}.values()), tuple(shy)
+        return tuple({tie.number: tie for tie in own}.values()), tuple(shy)
 
     def _tie(self, term: Term) -> Tie:
-        found = self._ties.get(term)
-        if found is None:
+        tie = self._ties.get(term)
+        if tie is None:
             shy = self._shy.get(term, _Shy())
             matched, daemons = self._select(term)
-            found = self._ties[term] = Tie(
+            tie = self._ties[term] = Tie(
                 len(self._ties),
                 term,
                 matched,
                 _spots(shy.nodes),
-                _spots(self._ports_taken(term)),
+                _spots(self._taken_ports(term)),
                 daemons,
                 shy.daemons,
                 _CANONICAL.encode(term),
             )
-        return found
+        return tie
 
     def _select(self, term: Term) -> tuple[Spots, list[int]]:
         if term.kind == TermKind.PORT:
-            daemons = [n for n, one in enumerate(self._daemon_sets) if takes(one.spec, term)]
+            daemons = [n for n, daemon in enumerate(self._daemon_sets) if takes(daemon.spec, term)]
             return _spots({}), daemons
-        found: dict[int, int] = {}
+        counts: dict[int, int] = {}
         daemons = []
-        for number in self._index.profiles_selected(term):
+        for number in self._index.selected_profiles(term):
             profile = self._profiles[number]
             daemons += self._daemons_of.get(profile, ())
             for node, count in self._spots_of.get(profile, ()):
-                found[node] = found.get(node, 0) + count
-        return _spots(found), daemons
+                counts[node] = counts.get(node, 0) + count
+        return _spots(counts), daemons
 
-    def _ports_taken(self, term: Term) -> dict[int, int]:
+    def _taken_ports(self, term: Term) -> dict[int, int]:
         if term.kind != TermKind.PORT:
             return {}
         taken = (
@@ -207,7 +207,7 @@ class Anchors:
             if term.kind == TermKind.PORT or term.selector.nothing:
                 continue
             definite = [
-                one for one in term.selector.expressions if one.values and not one.complement
+                need for need in term.selector.expressions if need.values and not need.complement
             ]
             if not definite:
                 self._loose.append(number)
@@ -228,8 +228,8 @@ class Anchors:
             for number in likely
             if namespace in self._terms[number].namespaces
             and all(
-                one.admits(values[self._position[one.key]])
-                for one in self._terms[number].selector.expressions
+                need.admits(values[self._position[need.key]])
+                for need in self._terms[number].selector.expressions
             )
         )
 
@@ -247,15 +247,15 @@ class Picked:
         self, relations: Relations, members: Sequence[Member], away: tuple[int, Int]
     ) -> None:
         self._relations = relations
-        self.groups = [one.group for one in members]
+        self.groups = [member.group for member in members]
         self._n_nodes, self._gone = away
-        ties = {tie.number: tie for one in members for tie in one.own}
-        others = {tie.number: tie for one in members for tie in one.shunned_by}
+        ties = {tie.number: tie for member in members for tie in member.own}
+        others = {tie.number: tie for member in members for tie in member.shunned_by}
         for tie in sorted(others.values(), key=lambda tie: tie.sort_key):
             ties.setdefault(tie.number, tie)
         self._ties = list(ties.values())
         place = {number: at for at, number in enumerate(ties)}
-        self.own_g = [sorted(place[tie.number] for tie in one.own) for one in members]
+        self.own_g = [sorted(place[tie.number] for tie in member.own) for member in members]
         self.terms = [tie.term for tie in self._ties]
 
     @property
@@ -264,17 +264,17 @@ class Picked:
         return self._relations.namespaces
 
     @cached_property
-    def _groups_selected(self) -> list[list[int]]:
+    def _selected_groups(self) -> list[list[int]]:
         """The groups that each term selects."""
-        found: list[list[int]] = [[] for _ in self._ties]
+        by_tie: list[list[int]] = [[] for _ in self._ties]
         anchors = self._relations.anchors(self.terms)
-        for group, held in enumerate(self.groups):
-            for number in anchors.numbers(held.profile):
-                found[number].append(group)
+        for group, alike in enumerate(self.groups):
+            for number in anchors.numbers(alike.profile):
+                by_tie[number].append(group)
         for number, term in enumerate(self.terms):
             if term.kind == TermKind.PORT:
-                found[number] = [n for n, one in enumerate(self.groups) if takes(one.spec, term)]
-        return found
+                by_tie[number] = [n for n, item in enumerate(self.groups) if takes(item.spec, term)]
+        return by_tie
 
     def groups_stating(self) -> list[list[int]]:
         """The groups that state each term."""
@@ -284,11 +284,11 @@ class Picked:
                 owners[term].append(group)
         return owners
 
-    def pods_selected(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
+    def selected_pods(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
         """The groups, running pods by node, and daemon sets that a term selects."""
         del term
         tie = self._ties[number]
-        return self._groups_selected[number], self._by_node(tie.matched), tie.daemons
+        return self._selected_groups[number], self._by_node(tie.matched), tie.daemons
 
     def owners(self, number: int) -> Int:
         """Running pods that state a term, by node."""
@@ -306,7 +306,7 @@ class Picked:
     def seen_by(self, term: Term) -> tuple[list[int], Int]:
         """The groups, and the running pods by node, that a wish selects."""
         anchors = self._relations.anchors((term,))
-        groups = [n for n, one in enumerate(self.groups) if anchors.numbers(one.profile)]
+        groups = [n for n, group in enumerate(self.groups) if anchors.numbers(group.profile)]
         return groups, self._by_node(self._relations.company(term))
 
     def _by_node(self, spots: Spots) -> Int:

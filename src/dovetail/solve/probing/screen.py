@@ -71,9 +71,9 @@ class Screen:
         enc = self._enc
         numbers: dict[tuple[int, int], int] = {}
         standing: list[list[tuple[int, int]]] = []  # of each unit, on which node how many
-        for group, held in enumerate(enc.groups):
+        for group, alike in enumerate(enc.groups):
             is_tied = is_tied_to_zones(enc, group)
-            where = Counter(self._number_of[pod.node_name] for pod in held.pods)
+            where = Counter(self._number_of[pod.node_name] for pod in alike.pods)
             for node, count in sorted(where.items()):
                 cell = int(enc.cell_n[node]) if is_tied else ANY_CELL
                 unit = numbers.setdefault((group, cell), len(self._units))
@@ -89,7 +89,7 @@ class Screen:
         self._turn = {
             unit: place
             for place, unit in enumerate(
-                sorted(range(len(self._units)), key=lambda one: self._order(one, size))
+                sorted(range(len(self._units)), key=lambda unit: self._order(unit, size))
             )
         }
 
@@ -113,7 +113,7 @@ class Screen:
         """What the pods of every node are worth, in nanodollars an hour; pods that nothing takes
         count as nothing.
         """
-        worth = [one if np.isfinite(one) else 0.0 for one in self._worth]
+        worth = [worth if np.isfinite(worth) else 0.0 for worth in self._worth]
         return {
             name: int(sum(count * worth[unit] for unit, count in self._held[number].items()))
             for name, number in self._number_of.items()
@@ -138,7 +138,7 @@ class Screen:
         have room for all its pods: those stay there from now on.
         """
         node = self._number_of[name]
-        left = self._homeless(self._held[node])
+        left = self._unfit_units(self._held[node])
         if left and sum(count * self._worth[unit] for unit, count in left.items()) >= price:
             return self._estimate(left, price)
         is_open_m = self._bins.accept[:, node].copy()
@@ -157,17 +157,17 @@ class Screen:
         """Whether pods of nodes that were let go are there now."""
         return self._number_of[name] in self._visited
 
-    def _homeless(self, moving: Mapping[int, int]) -> dict[int, int]:
+    def _unfit_units(self, moving: Mapping[int, int]) -> dict[int, int]:
         """Of these, the units for which no node has room. As nodes go, room becomes ever less."""
         span = slice(0, self._bins.n_existing)
-        found: dict[int, int] = {}
+        counts: dict[int, int] = {}
         for number, count in moving.items():
             if number not in self._is_homeless:
                 room = self._bins.room(self._units[number], span)
                 self._is_homeless[number] = not room.any()
             if self._is_homeless[number]:
-                found[number] = count
-        return found
+                counts[number] = count
+        return counts
 
     def _place_on_remaining(self, moving: Mapping[int, int], price: int) -> dict[int, int]:
         """Place pods on nodes that stay; how many of each unit find no room."""

@@ -23,7 +23,7 @@ from dovetail.solve.encoding.existing import ATTACH, daemon_mask, vector
 from dovetail.solve.encoding.groups import Group
 from dovetail.solve.encoding.market_labels import label_column
 from dovetail.solve.encoding.matching import Columns
-from dovetail.solve.encoding.mentions import labels_mentioned, node_expressions
+from dovetail.solve.encoding.mentions import mentioned_labels, node_expressions
 from dovetail.solve.encoding.node_parts import NodePart
 from dovetail.solve.encoding.offers import Mentions, open_market
 from dovetail.solve.encoding.ties import Filters
@@ -35,13 +35,13 @@ Attached = Sequence[tuple[int, str, str]]  # node, driver and claim of volumes, 
 class Tables:
     """Offers and nodes, and what each group may have of them."""
 
-    def __init__(self, puzzle: Puzzle, pieces: Sequence[NodePart], said: Mentions) -> None:
+    def __init__(self, puzzle: Puzzle, pieces: Sequence[NodePart], mentions: Mentions) -> None:
         self._puzzle = puzzle
         self._pieces = pieces
-        self.market = open_market(puzzle.node_pools, puzzle.instance_types, said, puzzle.policy)
+        self.market = open_market(puzzle.node_pools, puzzle.instance_types, mentions, puzzle.policy)
         self.n_offers = len(self.market.offers)
         self.columns = self._columns()
-        self.coming_de = self._daemons_to_come()
+        self.coming_de = self._coming_daemons()
         self.filters = Filters(self.columns)
         weight_p = np.array([pool.weight for pool in self.market.pools], dtype=np.int64)
         self.weight_o = weight_p[self.market.pool_o]
@@ -66,15 +66,15 @@ class Tables:
         for key in keys:
             if key not in self.columns:
                 codes, values = label_column(self.market, key)
-                held = [piece.labels.get(key) for piece in self._pieces]
-                self.columns.add(key, codes, values, held)
+                values_n = [piece.labels.get(key) for piece in self._pieces]
+                self.columns.add(key, codes, values, values_n)
 
-    def _daemons_to_come(self) -> Bool:
+    def _coming_daemons(self) -> Bool:
         """Daemon sets x entities: whose pod is still to come."""
         daemons = self._puzzle.daemon_sets
-        self.know(one.key for daemon in daemons for one in node_expressions(daemon.spec))
+        self.know(need.key for daemon in daemons for need in node_expressions(daemon.spec))
         coming = np.zeros((len(daemons), self.columns.n_entities), dtype=bool)
-        number_of = {(one.namespace, one.name): n for n, one in enumerate(daemons)}
+        number_of = {(daemon.namespace, daemon.name): n for n, daemon in enumerate(daemons)}
         for number, daemon in enumerate(daemons):
             coming[number] = daemon_mask(self.columns, daemon)
         for node, piece in enumerate(self._pieces):
@@ -92,7 +92,7 @@ class Tables:
     def _row(self, group: Group) -> int:
         key = (group.spec_key, group.volumes)
         if key not in self._row_of:
-            self.know(labels_mentioned(group))
+            self.know(mentioned_labels(group))
             mask = group_mask(self.columns, group)
             row = self._row_by_bytes.setdefault(np.packbits(mask).tobytes(), len(self._rows))
             if row == len(self._rows):
@@ -111,8 +111,8 @@ class Tables:
 
     def _free(self, resources: tuple[str, ...], attached: Attached) -> Int:
         rows = [
-            [have - piece.use.get(name, 0) for have, name in zip(held, resources, strict=True)]
-            for held, piece in zip(self._node_capacity(resources), self._pieces, strict=True)
+            [have - piece.use.get(name, 0) for have, name in zip(capacity, resources, strict=True)]
+            for capacity, piece in zip(self._node_capacity(resources), self._pieces, strict=True)
         ]
         free = np.array(rows, dtype=np.int64).reshape(len(rows), len(resources))
         coming_dn = self.coming_de[:, self.n_offers :]

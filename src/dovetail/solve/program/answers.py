@@ -35,21 +35,21 @@ class SolvedProgram:
     program: Program
 
 
-def multipliers(enc: Encoded, found: SolvedProgram) -> tuple[Vectors, Int]:
+def multipliers(enc: Encoded, solved: SolvedProgram) -> tuple[Vectors, Int]:
     """The distinct multipliers of offers that the program uses, in nanodollars."""
-    answer = found.assignment
+    answer = solved.assignment
     # A spread over hosts caps a node only while some host is empty: no proof can rest on it.
-    hard = [enc.ties.hosts[term].kind != TermKind.SPREAD for term in found.classes.cap_terms]
+    hard = [enc.ties.hosts[term].kind != TermKind.SPREAD for term in solved.classes.cap_terms]
     mu_to = answer.mu_to * np.array(hard, dtype=np.float64)[:, None]
     nu = np.zeros((len(answer.nodes_o), len(KINDS)))
-    for cut, amount in zip(found.program.cuts, answer.nu.tolist(), strict=True):
+    for cut, amount in zip(solved.program.cuts, answer.nu.tolist(), strict=True):
         nu[cut.offer, cut.kind] += amount
-    lambda_or = np.where(enc.cap_or[found.offers] > 1e15, 0.0, answer.lambda_or)
-    rows = np.concatenate([lambda_or / found.scale_r, mu_to.T, nu], axis=1) * 1e9
+    lambda_or = np.where(enc.cap_or[solved.offers] > 1e15, 0.0, answer.lambda_or)
+    rows = np.concatenate([lambda_or / solved.scale_r, mu_to.T, nu], axis=1) * 1e9
     # What was not bought may have multipliers as small as you like: those are mere noise.
-    cap_t = np.array([cap for cap, _ in found.classes.cap_groups])
-    full_o = (lambda_or * found.program.cap_or).sum(axis=1) + mu_to.T @ cap_t + nu.sum(axis=1)
-    sound = (answer.nodes_o > 1e-7) | (full_o * _SLACK >= found.program.price_o)
+    cap_t = np.array([cap for cap, _ in solved.classes.cap_groups])
+    full_o = (lambda_or * solved.program.cap_or).sum(axis=1) + mu_to.T @ cap_t + nu.sum(axis=1)
+    sound = (answer.nodes_o > 1e-7) | (full_o * _SLACK >= solved.program.price_o)
     sound &= (rows > 0).any(axis=1)
     own_o = np.full(len(rows), -1, dtype=np.int64)
     distinct, number = np.unique(rows[sound], axis=0, return_inverse=True)
@@ -61,19 +61,19 @@ def multipliers(enc: Encoded, found: SolvedProgram) -> tuple[Vectors, Int]:
 
 
 def least_loss(
-    enc: Encoded, offers: Int, found: SolvedProgram, known: tuple[Vectors, Int]
+    enc: Encoded, offers: Int, solved: SolvedProgram, known: tuple[Vectors, Int]
 ) -> tuple[Int, Float]:
     """For every offer the multiplier of a bought one that undercuts the program's own pod values
     least, and by how much.
     """
     vectors, own_o = known
     vector_kr, vector_kt, vector_kw = vectors
-    used = np.unique(own_o[(found.assignment.nodes_o > 1e-7) & (own_o >= 0)])
+    used = np.unique(own_o[(solved.assignment.nodes_o > 1e-7) & (own_o >= 0)])
     used = used if len(used) else np.arange(len(vector_kr))
-    cap_t = np.array([cap for cap, _ in found.classes.cap_groups])
+    cap_t = np.array([cap for cap, _ in solved.classes.cap_groups])
     scale_kp = scales(enc, offers, full_node(enc, offers, vectors, cap_t))
-    classes = found.classes
-    pi = _target(enc, offers, found)
+    classes = solved.classes
+    pi = _target(enc, offers, solved)
     member_tl = np.zeros((len(classes.cap_groups), len(pi)))
     for term, (_, rows) in enumerate(classes.cap_groups):
         member_tl[term, rows] = 1.0
@@ -125,11 +125,11 @@ def _least_loss(
     return choice, best
 
 
-def _target(enc: Encoded, offers: Int, found: SolvedProgram) -> Float:
+def _target(enc: Encoded, offers: Int, solved: SolvedProgram) -> Float:
     """classes x offers: what the program says a pod is worth there, zone quotas included."""
-    classes = found.classes
-    pi = np.repeat(found.assignment.pi_l[:, None], len(offers), axis=1)
-    for row, surcharge in found.assignment.zone_ld.items():
+    classes = solved.classes
+    pi = np.repeat(solved.assignment.pi_l[:, None], len(offers), axis=1)
+    for row, surcharge in solved.assignment.zone_ld.items():
         domain = enc.ties.domains_ck[enc.cell_o[offers], classes.key_l[row]]
         pi[row] += np.where(domain >= 0, surcharge[domain], 0.0)
     return np.maximum(pi, 0.0) * 1e9

@@ -281,23 +281,23 @@ def _highs(*, central: bool, tolerance: float) -> highspy.Highs:
     return solver
 
 
-def join_programs(held: Program, more: Program) -> Program:
+def join_programs(first: Program, more: Program) -> Program:
     """The same classes over the offers of both."""
     return Program(
-        price_o=np.concatenate([held.price_o, more.price_o]),
-        cap_or=np.concatenate([held.cap_or, more.cap_or]),
-        supply_o=np.concatenate([held.supply_o, more.supply_o]),
-        request_lr=held.request_lr,
-        count_l=held.count_l,
-        accept_lo=np.concatenate([held.accept_lo, more.accept_lo], axis=1),
-        penalty_l=held.penalty_l,
-        domain_lo=np.concatenate([held.domain_lo, more.domain_lo], axis=1),
-        range_ld=held.range_ld,
-        cap_groups=held.cap_groups,
+        price_o=np.concatenate([first.price_o, more.price_o]),
+        cap_or=np.concatenate([first.cap_or, more.cap_or]),
+        supply_o=np.concatenate([first.supply_o, more.supply_o]),
+        request_lr=first.request_lr,
+        count_l=first.count_l,
+        accept_lo=np.concatenate([first.accept_lo, more.accept_lo], axis=1),
+        penalty_l=first.penalty_l,
+        domain_lo=np.concatenate([first.domain_lo, more.domain_lo], axis=1),
+        range_ld=first.range_ld,
+        cap_groups=first.cap_groups,
         limits=[
             (np.concatenate([weight, extra]), limit)
-            for (weight, limit), (extra, _) in zip(held.limits, more.limits, strict=True)
+            for (weight, limit), (extra, _) in zip(first.limits, more.limits, strict=True)
         ],
-        cuts=held.cuts,
-        weights=held.weights,
+        cuts=first.cuts,
+        weights=first.weights,
     )

@@ -85,18 +85,18 @@ def is_as_good(bound: int, other: int) -> bool:
     return other - bound <= other * _ROUNDING
 
 
-def better(enc: Encoded, certificate: Certificate, found: PatternBound | None) -> Certificate:
+def better(enc: Encoded, certificate: Certificate, pattern: PatternBound | None) -> Certificate:
     """The certificate, or that of a bound by patterns which says more."""
-    if found is None or is_as_good(certificate.bound_nanousd, found.nanousd):
+    if pattern is None or is_as_good(certificate.bound_nanousd, pattern.nanousd):
         return certificate
-    if found.value_g is None:
-        return Certificate(is_counted=True, bound_nanousd=found.nanousd)
+    if pattern.value_g is None:
+        return Certificate(is_counted=True, bound_nanousd=pattern.nanousd)
     pods: dict[int, list[str]] = {}
-    for group, value in zip(enc.groups, found.value_g.tolist(), strict=True):
+    for group, value in zip(enc.groups, pattern.value_g.tolist(), strict=True):
         if value > 0:
             pods.setdefault(value, []).extend(pod.key for pod in group.pods)
     values = tuple(PodValue(value, tuple(keys)) for value, keys in sorted(pods.items()))
-    return Certificate(pod_values=values, bound_nanousd=found.nanousd)
+    return Certificate(pod_values=values, bound_nanousd=pattern.nanousd)
 
 
 def _host_caps(enc: Encoded, values: Values) -> tuple[HostCap, ...]:
@@ -218,13 +218,13 @@ def _with_existing(
 def fit_existing(enc: Encoded) -> Bool:
     """The same for every group; those that ask for the same are asked about once."""
     known: dict[tuple[int, bytes], bool] = {}
-    found = np.zeros(len(enc.groups), dtype=bool)
+    can_fit = np.zeros(len(enc.groups), dtype=bool)
     for group, asked in enumerate(np.ascontiguousarray(enc.requests_gr)):
         key = (int(enc.mask_g[group]), asked.tobytes())
         if key not in known:
             known[key] = fits_existing(enc, group)
-        found[group] = known[key]
-    return found
+        can_fit[group] = known[key]
+    return can_fit
 
 
 def fits_existing(enc: Encoded, group: int) -> bool:

@@ -64,11 +64,11 @@ def _dual_feasible(share: Float, k: Int) -> Float:
 
 def _weights(program: Program, offer: int) -> Float:
     """kinds x classes: what every class weighs on an offer (nothing where it cannot go)."""
-    held = program.weights.get(offer)
-    if held is None:
+    weight = program.weights.get(offer)
+    if weight is None:
         cuts = cuts_of(program, [(offer, kind) for kind in range(len(KINDS))])
-        held = program.weights[offer] = np.array([cut.weight_l for cut in cuts])
-    return held
+        weight = program.weights[offer] = np.array([cut.weight_l for cut in cuts])
+    return weight
 
 
 def likely(program: Program, worth_l: Float) -> list[tuple[int, int]]:
@@ -101,19 +101,19 @@ def likely(program: Program, worth_l: Float) -> list[tuple[int, int]]:
 
 def violated_cuts(program: Program, answer: Assignment, most: int = 60) -> list[Cut]:
     """The cuts that the answer breaks, worst first; none if they hardly matter."""
-    found: list[tuple[float, int, int]] = []
-    held = {(cut.offer, cut.kind) for cut in program.cuts}
+    violated: list[tuple[float, int, int]] = []
+    present = {(cut.offer, cut.kind) for cut in program.cuts}
     is_every = _FEWEST_PODS <= program.count_l.sum() <= _MOST_PODS
     n_kinds = len(KINDS) if is_every else len(_FIRST)
     for offer in np.flatnonzero(answer.nodes_o > 1e-7).tolist():
         weight_kl = _weights(program, offer)[:n_kinds]
         excess = weight_kl @ answer.pods_lo[:, offer] - answer.nodes_o[offer]
         broken = np.flatnonzero(excess > _TOLERANCE * answer.nodes_o[offer]).tolist()
-        found += [
+        violated += [
             (-float(excess[kind] * program.price_o[offer]), offer, kind)
             for kind in broken
-            if (offer, kind) not in held
+            if (offer, kind) not in present
         ]
-    if -sum(cost for cost, _, _ in found) < _WORTHWHILE * answer.value:
+    if -sum(cost for cost, _, _ in violated) < _WORTHWHILE * answer.value:
         return []
-    return cuts_of(program, [(offer, kind) for _, offer, kind in sorted(found)[:most]])
+    return cuts_of(program, [(offer, kind) for _, offer, kind in sorted(violated)[:most]])

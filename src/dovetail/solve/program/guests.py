@@ -30,7 +30,7 @@ def with_guests(program: Program) -> tuple[Program, Int]:
     """The program with nodes that hold a guest besides, and which offers those are. Whoever is a
     guest somewhere goes nowhere else but to nodes that take two.
     """
-    if _share_capped(program) > _CAPPED:
+    if _capped_share(program) > _CAPPED:
         return program, np.zeros(0, dtype=np.int64)
     share_lor = program.request_lr[:, None, :] / np.maximum(program.cap_or, _NOTHING)
     share_lo = share_lor.max(axis=2)
@@ -50,7 +50,7 @@ def with_guests(program: Program) -> tuple[Program, Int]:
     return replace(join_programs(program, more), guest_o=np.concatenate([plain, guests])), hosts
 
 
-def _share_capped(program: Program) -> float:
+def _capped_share(program: Program) -> float:
     """The share of pods of which a node takes only a few, whatever its size."""
     capped = {row for _, members in program.cap_groups for row in members}
     return float(program.count_l[sorted(capped)].sum() / max(program.count_l.sum(), 1.0))
@@ -67,8 +67,8 @@ def _pairs(program: Program, is_guest_lo: Bool, share_lo: Float) -> tuple[Int, I
             break
         best = np.argsort(cost_lo[row], kind="stable")[:_HOSTS]
         pairs += [(row, host) for host in best[is_guest_lo[row, best]].tolist()]
-    found = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return found[:, 0], found[:, 1]
+    rows = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return rows[:, 0], rows[:, 1]
 
 
 def _programs_with_guests(program: Program, guests: Int, hosts: Int) -> Program:

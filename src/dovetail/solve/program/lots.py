@@ -83,12 +83,12 @@ def _merge_shapes(
     is_kept = np.zeros(len(per_class), dtype=bool)
     is_kept[np.argsort(-per_class, kind="stable")[:_KEPT]] = True
     buckets: dict[object, tuple[int, ...]] = {}
-    found: list[object] = []
+    merged: list[object] = []
     for lot, shape, kept in zip(lots, shapes, is_kept[numbers].tolist(), strict=True):
         if not kept and shape not in buckets:
             buckets[shape] = _bucket(lot.request, _GRID)
-        found.append(shape if kept else buckets[shape])
-    return found
+        merged.append(shape if kept else buckets[shape])
+    return merged
 
 
 def _cap_terms(enc: Encoded, lots: Sequence[Lot]) -> dict[int, float]:

@@ -19,14 +19,14 @@ from dovetail.solve.program.cuts import KINDS, weigh_exactly
 from dovetail.solve.program.multipliers import Values, full_node, scales
 
 
-def appraise(enc: Encoded, offers: Int, found: SolvedProgram) -> Values:
+def appraise(enc: Encoded, offers: Int, solved: SolvedProgram) -> Values:
     """Values for all searched offers and all groups, from one solved program."""
-    vectors, own_o = multipliers(enc, found)
+    vectors, own_o = multipliers(enc, solved)
     vector_kr, vector_kt, vector_kw = vectors
-    cap_t = np.array([cap for cap, _ in found.classes.cap_groups])
+    cap_t = np.array([cap for cap, _ in solved.classes.cap_groups])
     scale_kp = scales(enc, offers, full_node(enc, offers, vectors, cap_t))
-    choice, _ = least_loss(enc, offers, found, (vectors, own_o))
-    place = np.searchsorted(offers, found.offers)
+    choice, _ = least_loss(enc, offers, solved, (vectors, own_o))
+    place = np.searchsorted(offers, solved.offers)
     choice[place[own_o >= 0]] = own_o[own_o >= 0]
     scale = scale_kp[choice, np.arange(len(offers))]
     values = Values(
@@ -34,14 +34,14 @@ def appraise(enc: Encoded, offers: Int, found: SolvedProgram) -> Values:
         vector_kr,
         vector_kt,
         vector_kw,
-        found.classes.cap_terms,
+        solved.classes.cap_terms,
         cap_t,
         choice,
         scale,
         np.zeros((0, 0)),
         np.zeros(0, dtype=np.int64),
-        found.offers[found.assignment.nodes_o > 1e-7],
-        found.assignment.nodes_o[found.assignment.nodes_o > 1e-7],
+        solved.offers[solved.assignment.nodes_o > 1e-7],
+        solved.assignment.nodes_o[solved.assignment.nodes_o > 1e-7],
     )
     _appraise_shapes(enc, values)
     return values
@@ -124,15 +124,15 @@ def eligible(enc: Encoded, shapes: Int, values: Values) -> Bool:
 def wanting_company(enc: Encoded) -> Bool:
     """Whether some affinity ties each group to others, which may draw it to a lighter pool."""
     ties = enc.ties
-    found = np.zeros(len(enc.groups), dtype=bool)
+    is_wanting = np.zeros(len(enc.groups), dtype=bool)
     for zone in ties.zones:
         if zone.kind == TermKind.AFFINITY:
-            found[list(zone.groups)] = True
+            is_wanting[list(zone.groups)] = True
     hosts = {number for number, term in enumerate(ties.hosts) if term.kind == TermKind.AFFINITY}
     if hosts:
         pairs = zip(ties.host_own_g, ties.host_match_g, strict=True)
-        found |= np.array([not hosts.isdisjoint((*own, *match)) for own, match in pairs])
-    return found
+        is_wanting |= np.array([not hosts.isdisjoint((*own, *match)) for own, match in pairs])
+    return is_wanting
 
 
 def weights_bind(enc: Encoded) -> bool:
@@ -172,7 +172,7 @@ def _distinct(rows: Int) -> tuple[Int, Int]:
 
 def rough(enc: Encoded, offers: Int) -> Values:
     """Values without a program: a pod is worth the share of a node that it fills by itself."""
-    values = worthless(enc, offers)
+    values = priceless(enc, offers)
     groups = np.arange(len(enc.groups))
     cap = np.maximum(enc.cap_or[offers], 1).astype(np.float64)
     share = np.zeros((len(groups), len(offers)))
@@ -187,7 +187,7 @@ def rough(enc: Encoded, offers: Int) -> Values:
     return values
 
 
-def worthless(enc: Encoded, offers: Int) -> Values:
+def priceless(enc: Encoded, offers: Int) -> Values:
     """Values when there is nothing to buy: every pod is priceless everywhere."""
     n_groups = len(enc.groups)
     return Values(

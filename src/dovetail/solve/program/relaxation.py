@@ -23,7 +23,7 @@ from dovetail.solve.program.answers import SolvedProgram
 from dovetail.solve.program.lots import Lot
 from dovetail.solve.program.markets import MarketSplit, dear_groups, join_guides
 from dovetail.solve.program.multipliers import Values
-from dovetail.solve.program.pod_worth import appraise, takes, worthless
+from dovetail.solve.program.pod_worth import appraise, priceless, takes
 from dovetail.solve.program.sifting import solve_program
 from dovetail.solve.puzzle import Puzzle
 from dovetail.solve.zones.quotas import simple_spread, spread_range
@@ -89,7 +89,7 @@ def value_pods(space: SearchSpace, *, is_proof: bool = True) -> Values:
     dear_g = dear_groups(space.enc, space.offers, space.fits_gp)
     solved = _solve_relaxation(space, dear_g, is_proof=is_proof)
     if solved is None:
-        return worthless(space.enc, space.offers)
+        return priceless(space.enc, space.offers)
     values = appraise(space.enc, space.offers, solved)
     values.dear_g = dear_g
     if not dear_g.any() or _total_worth(space.enc, values) >= _ENOUGH * solved.assignment.value:
@@ -97,7 +97,7 @@ def value_pods(space: SearchSpace, *, is_proof: bool = True) -> Values:
     # Dear nodes that are half empty hold other pods for nothing, as their own program sees it.
     solved = _solve_relaxation(space, np.zeros_like(dear_g), is_proof=is_proof)
     joint = values if solved is None else appraise(space.enc, space.offers, solved)
-    return max(values, joint, key=lambda one: _total_worth(space.enc, one))
+    return max(values, joint, key=lambda values: _total_worth(space.enc, values))
 
 
 def _total_worth(enc: Encoded, values: Values) -> float:

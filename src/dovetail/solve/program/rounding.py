@@ -28,7 +28,7 @@ def round_one_machine(solver: Solver) -> Assignment:
     for amount in (np.floor(answer.nodes_o[offer]), np.ceil(answer.nodes_o[offer])):
         solver.fix(offer, float(amount))
         ways.append(solver.solve())
-    return min(ways, key=lambda one: cost_of(one, solver.program))
+    return min(ways, key=lambda assignment: cost_of(assignment, solver.program))
 
 
 def _dear_piece(answer: Assignment, program: Program) -> int | None:

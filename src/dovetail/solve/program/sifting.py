@@ -106,11 +106,11 @@ def _prices(enc: Encoded, offers: Int, classes: Classes, accept: Bool) -> Float:
     is a little dearer, since numbers of nodes are rounded in the end.
     """
     price = enc.plan_price_o[offers].astype(np.float64) * 1e-9
-    share, one = np.zeros(accept.shape), np.empty(accept.shape)
+    share, buffer = np.zeros(accept.shape), np.empty(accept.shape)
     for resource in range(enc.cap_or.shape[1]):
         cap = np.maximum(enc.cap_or[offers, resource], 1)
-        np.divide(classes.request_lr[:, resource][:, None], cap, out=one)
-        np.maximum(share, one, out=share)
+        np.divide(classes.request_lr[:, resource][:, None], cap, out=buffer)
+        np.maximum(share, buffer, out=share)
     share *= price
     share[~accept] = np.inf
     cost = share.min(axis=1, initial=np.inf)
@@ -166,7 +166,7 @@ def solve_program(
         if not len(best) and not (broken and is_cutting):
             break
     for _ in range(_PROOF_ROUNDS if is_proof else 0):
-        best = _unproven(space, chosen, (answer, solver.program))
+        best = _needed_offers(space, chosen, (answer, solver.program))
         if not len(best):
             break
         solver.add_offers(_with_likely_cuts(space.program(best)))
@@ -183,7 +183,7 @@ def _has_many_ties(ratio: Float) -> bool:
     return n_tied > max(_MANY_TIES, _TIED_SHARE * len(ratio))
 
 
-def _unproven(space: _OfferSpace, chosen: Int, known: tuple[Assignment, Program]) -> Int:
+def _needed_offers(space: _OfferSpace, chosen: Int, known: tuple[Assignment, Program]) -> Int:
     """The places of offers that are no bargain, but whose multipliers would prove too little.
 
     Prices of resources fit any machine; weights of whole pods fit only those that they are for.
@@ -195,9 +195,9 @@ def _unproven(space: _OfferSpace, chosen: Int, known: tuple[Assignment, Program]
     )
     if whole < _WHOLE * answer.value:
         return chosen[:0]
-    found = space.guide(chosen, *known)
+    solved = space.guide(chosen, *known)
     others = np.setdiff1d(np.arange(len(space.offers)), chosen)
-    _, loss = least_loss(space.enc, space.offers[others], found, multipliers(space.enc, found))
+    _, loss = least_loss(space.enc, space.offers[others], solved, multipliers(space.enc, solved))
     worst = np.argsort(-loss, kind="stable")[:_ADDED]
     return np.sort(others[worst[loss[worst] > _UNPROVEN * 1e9 * known[0].value]])
 
@@ -211,13 +211,13 @@ def _with_likely_cuts(program: Program) -> Program:
 
 def _for_twins(program: Program, cuts: Sequence[Cut]) -> list[Cut]:
     """The same cuts for machines of the same size and price: pods would only move on to those."""
-    held = {(cut.offer, cut.kind) for cut in program.cuts}
-    twins = _twins(program)
+    present = {(cut.offer, cut.kind) for cut in program.cuts}
+    twins = _equal_offers(program)
     both = dict.fromkeys((twin, cut.kind) for cut in cuts for twin in twins[cut.offer])
-    return cuts_of(program, [pair for pair in both if pair not in held])
+    return cuts_of(program, [pair for pair in both if pair not in present])
 
 
-def _twins(program: Program) -> list[list[int]]:
+def _equal_offers(program: Program) -> list[list[int]]:
     """For every offer those of the same size and price, itself among them."""
     rows = np.concatenate([program.cap_or, program.price_o[:, None]], axis=1)
     kind_o = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
@@ -226,10 +226,10 @@ def _twins(program: Program) -> list[list[int]]:
 
 def _siblings(enc: Encoded, offers: Int, favourites: Int) -> Bool:
     """The favourites' types in other cells: pods that must go there want the same machines."""
-    liked = {(int(enc.pool_o[one]), int(enc.type_o[one])) for one in favourites.tolist()}
+    liked = {(int(enc.pool_o[offer]), int(enc.type_o[offer])) for offer in favourites.tolist()}
     ceiling = {
-        (int(enc.pool_o[one]), int(enc.type_o[one])): int(enc.plan_price_o[one])
-        for one in favourites.tolist()
+        (int(enc.pool_o[offer]), int(enc.type_o[offer])): int(enc.plan_price_o[offer])
+        for offer in favourites.tolist()
     }
     kinds = zip(enc.pool_o[offers].tolist(), enc.type_o[offers].tolist(), strict=True)
     price = enc.plan_price_o[offers]
@@ -317,12 +317,7 @@ def _first_choice(market: _ClassFits, classes: Classes, cell_o: Int) -> Int:
     return np.flatnonzero(chosen)
 
 
-def _bargains(
-    answer: Assignment,
-    program: Program,
-    market: _ClassFits,
-    classes: Classes,
-) -> Float:
+def _bargains(answer: Assignment, program: Program, market: _ClassFits, classes: Classes) -> Float:
     """How many times its price each offer might be worth: an upper bound by weak duality.
 
     For any multipliers, a full node is worth at most lambda.capacity plus what pods are worth
@@ -348,12 +343,12 @@ def _bargains(
 
 def _whole_fit(cap: Float, request: Float, accept: Bool) -> Float:
     """classes x offers: how many pods of a class an empty node takes."""
-    fit, one = np.full(accept.shape, np.inf), np.empty(accept.shape)
+    fit, buffer = np.full(accept.shape, np.inf), np.empty(accept.shape)
     for resource in range(cap.shape[1]):
         asked = request[:, resource, None]
         is_asked = asked > 0
-        np.divide(cap[:, resource], asked, out=one, where=is_asked)
-        np.minimum(fit, one, out=fit, where=is_asked)
+        np.divide(cap[:, resource], asked, out=buffer, where=is_asked)
+        np.minimum(fit, buffer, out=fit, where=is_asked)
     fit += 1e-9
     np.floor(fit, out=fit)
     fit[~accept] = 0.0

@@ -46,23 +46,23 @@ class DraftMaker:
         self._rates = rates
         self._budget = budget
         self._held = [
-            (int(base.bins.offer[node]), held)
-            for node, held in sorted(loads(base.bins.log).items())
+            (int(base.bins.offer[node]), pods)
+            for node, pods in sorted(loads(base.bins.log).items())
             if base.bins.offer[node] != EXISTING
         ]
 
     def loads(self) -> list[int]:
         """What the new nodes of the plan hold, but for those from reservations."""
         return [
-            self._rates.load(self._load(held))
-            for offer, held in self._held
+            self._rates.load(self._load(pods))
+            for offer, pods in self._held
             if not self._is_scarce(offer)
         ]
 
-    def _load(self, held: dict[int, int]) -> Load:
+    def _load(self, load: dict[int, int]) -> Load:
         sort_of, units = self._rates.sort_of, self._base.units
         pods: Counter[int] = Counter()
-        for number, count in held.items():
+        for number, count in load.items():
             pods[sort_of(units[number])] += count
         return tuple(sorted(pods.items()))
 
@@ -96,12 +96,12 @@ class DraftMaker:
     def _keep_scarce(self, attempt: Attempt) -> None:
         """Open the nodes again that were bought from a reservation: loads are not priced by it."""
         number_of = self._number_of(attempt)
-        for offer, held in self._held:
+        for offer, pods in self._held:
             if not self._is_scarce(offer):
                 continue
             kept = {
                 sort: min(count, int(attempt.left_u[number_of[sort]]))
-                for sort, count in self._load(held)
+                for sort, count in self._load(pods)
                 if sort in number_of
             }
             load = tuple((sort, count) for sort, count in kept.items() if count)

@@ -18,10 +18,10 @@ def one_by_one(rates: Rates, sorts: Sequence[int], budget: WorkBudget) -> list[i
     loads: list[int] = []
     n_pods: list[int] = []
     request = rates.request
-    for sort in sorted(sorts, key=lambda one: (-request[one][0], -request[one][1], one)):
+    for sort in sorted(sorts, key=lambda sort: (-request[sort][0], -request[sort][1], sort)):
         if budget.left <= 0:
             return None
-        for place in sorted(range(len(loads)), key=lambda one: (n_pods[one], one)):
+        for place in sorted(range(len(loads)), key=lambda load: (n_pods[load], load)):
             budget.left -= 1
             more = rates.with_one_more(loads[place], sort)
             if more != NO_WAY:

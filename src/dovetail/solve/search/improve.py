@@ -79,9 +79,9 @@ class Improver:
 
     def _join_site(self, layout: LoadLayout, sort: int) -> bool:
         for place, site in enumerate(self._sites):
-            held = dict(layout.extra[place])
-            held[sort] = held.get(sort, 0) + 1
-            more = tuple(sorted(held.items()))
+            pods = dict(layout.extra[place])
+            pods[sort] = pods.get(sort, 0) + 1
+            more = tuple(sorted(pods.items()))
             if site.takes(more):
                 layout.extra[place] = more
                 return True
@@ -120,7 +120,7 @@ class Improver:
             if turn >= gives_up_at or self._budget.left <= 0:
                 break
             other = current.copy()
-            pods, paid = self._ruin(other, turn)
+            pods, paid = self._remove_nodes(other, turn)
             if turn % 2:
                 pods = self._fill_large(other, pods, paid)
             self.insert(other, pods, _SHYNESS)  # each fits a node of its own at least
@@ -131,7 +131,7 @@ class Improver:
                 best, lowest, gives_up_at = current, price, turn + patience
         return best
 
-    def _ruin(self, layout: LoadLayout, turn: int) -> tuple[list[int], int]:
+    def _remove_nodes(self, layout: LoadLayout, turn: int) -> tuple[list[int], int]:
         """Take some nodes away; returns their pods in an order to place them in, and what the
         nodes cost.
         """

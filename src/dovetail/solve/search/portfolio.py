@@ -67,8 +67,8 @@ class _Found:
     prefer: Prefer
 
 
-def _price(found: _Found) -> int:
-    return found.price
+def _price(draft: _Found) -> int:
+    return draft.price
 
 
 def cheaper_plan(base: Attempt) -> Attempt | None:
@@ -262,12 +262,12 @@ class _Search:
     def _moves_of_two(self, best: _Found, groups: Sequence[int]) -> Iterator[Prefer]:
         """Cells for two groups at once: one alone may find nobody there to share a node with."""
         not_yet = {group: self._not_yet(best, group) for group in groups}
-        for one, other in combinations(groups, 2):
+        for first, other in combinations(groups, 2):
             closed = set(self._cells()).difference(self._open_cells(other))
-            for cell in self._open_cells(one):
-                is_new = cell in not_yet[one] or cell in not_yet[other]
+            for cell in self._open_cells(first):
+                is_new = cell in not_yet[first] or cell in not_yet[other]
                 if is_new and cell not in closed:
-                    yield {**best.prefer, one: (cell,), other: (cell,)}
+                    yield {**best.prefer, first: (cell,), other: (cell,)}
 
     def _relocate(self, start: _Found, best: _Found) -> _Found:
         """The best of two plans, and of the first with cells that pods chose with their nodes."""
@@ -275,10 +275,10 @@ class _Search:
         for _ in range(_RELOCATIONS if self._may_relocate(start) else 0):
             tries = 2 * self._tries(_SOME_TRIES)
             effort = (tries * _LOOKS, tries)
-            found = relocate_cells(self._rates, start.draft, start.layout.loads, effort)
-            if found is None:
+            moved = relocate_cells(self._rates, start.draft, start.layout.loads, effort)
+            if moved is None:
                 break
-            other = self._try_cells({**start.prefer, **found.splits}, found.loads)
+            other = self._try_cells({**start.prefer, **moved.splits}, moved.loads)
             if other is None or other.price >= start.price:
                 break
             start = other
@@ -311,7 +311,7 @@ class _Search:
         fewest = min((count_of[cell] for cell in cells), default=0)
         for cell in cells if len(cells) > 2 and len(count_of) > 1 else ():
             if count_of[cell] > fewest:
-                yield {**best.prefer, group: tuple(one for one in cells if one != cell)}
+                yield {**best.prefer, group: tuple(other for other in cells if other != cell)}
 
     def _not_yet(self, best: _Found, group: int) -> list[int]:
         """The cells where a group does not have most of its pods, so that preferring them helps."""
@@ -371,9 +371,9 @@ def _draw_two(cells: Sequence[int], chance: Chance) -> tuple[int, ...]:
 
 def _pods_by_cell(attempt: Attempt, group: int) -> Counter[int]:
     """How many pods of a group were settled in each cell."""
-    found: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     for unit in attempt.units:
         for member, count in unit.members:
             if member == group:
-                found[unit.cell] += count
-    return found
+                counts[unit.cell] += count
+    return counts

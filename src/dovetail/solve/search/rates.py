@@ -163,9 +163,9 @@ class Rates:
         is_elsewhere = unit.cell != demand.cell and ANY_CELL not in {unit.cell, demand.cell}
         if number == NO_WAY or is_elsewhere:
             return NO_WAY
-        held = dict(self.loads[number])
-        held[sort] = held.get(sort, 0) + 1
-        pods = tuple(sorted(held.items()))
+        load = dict(self.loads[number])
+        load[sort] = load.get(sort, 0) + 1
+        pods = tuple(sorted(load.items()))
         known = self._load_of.get(pods)
         if known is not None:
             return known
@@ -184,37 +184,37 @@ class Rates:
         return [sort for sort, count in self.loads[number] for _ in range(count)]
 
     def _number(self, pods: Load, demand: _Demand | None) -> int:
-        found = None if demand is None else self._cheapest(demand)
-        if demand is None or found is None:
+        best = None if demand is None else self._cheapest(demand)
+        if demand is None or best is None:
             self._load_of[pods] = NO_WAY
             return NO_WAY
         number = self._load_of[pods] = len(self.loads)
         self.loads.append(pods)
-        self.price.append(found[0])
-        self.offer.append(found[1])
+        self.price.append(best[0])
+        self.offer.append(best[1])
         self._demand.append(demand)
         return number
 
-    def _add_pods(self, held: _Demand, sort: int, count: int) -> _Demand | None:
+    def _add_pods(self, demand: _Demand, sort: int, count: int) -> _Demand | None:
         """What is asked with more pods of a sort; None if those cannot join."""
         unit = self.units[sort]
-        cell = unit.cell if held.cell == ANY_CELL else held.cell
-        weight = unit.weight if held.weight == ANY_WEIGHT else held.weight
+        cell = unit.cell if demand.cell == ANY_CELL else demand.cell
+        weight = unit.weight if demand.weight == ANY_WEIGHT else demand.weight
         if unit.cell not in {ANY_CELL, cell} or unit.weight not in {ANY_WEIGHT, weight}:
             return None
-        company = held.company
+        company = demand.company
         if unit.own or unit.match:
             company = with_pods(company, unit, count)
             if not self._is_peaceful(unit, company):
                 return None
-        masks = held.masks
+        masks = demand.masks
         if unit.mask not in masks:
             masks = tuple(sorted((*masks, unit.mask)))
         asked = self.request[sort]
-        use = [have + count * more for have, more in zip(held.use, asked, strict=True)]
+        use = [have + count * more for have, more in zip(demand.use, asked, strict=True)]
         for claim in unit.claims:
-            use[self.enc.claims.resource[claim]] += claim not in held.claims
-        claims = held.claims.union(unit.claims) if unit.claims else held.claims
+            use[self.enc.claims.resource[claim]] += claim not in demand.claims
+        claims = demand.claims.union(unit.claims) if unit.claims else demand.claims
         return _Demand(use, masks, cell, weight, company, claims)
 
     def _is_peaceful(self, unit: PodUnit, company: dict[int, TermCounts]) -> bool:
@@ -241,11 +241,11 @@ class Rates:
         if strict:  # daemon pods are not on all offers alike
             fits: Bool = np.all(admitted.cap_or >= np.array(demand.use), axis=1)
             for term in strict:
-                fits &= self._welcome(term, demand.company[term], admitted.offers)
+                fits &= self._fit_daemons(term, demand.company[term], admitted.offers)
             best = int(fits.argmax()) if fits.any() else None
         return None if best is None else (admitted.price_o[best], int(admitted.offers[best]))
 
-    def _welcome(self, term: int, company: TermCounts, offers: Int) -> Bool:
+    def _fit_daemons(self, term: int, company: TermCounts, offers: Int) -> Bool:
         """The offers whose daemon pods get on with the load."""
         host = self.enc.ties.hosts[term]
         here = np.zeros(len(offers), dtype=np.int64)
@@ -270,11 +270,11 @@ class Rates:
             accept &= enc.cell_o[offers] == cell
         if weight != ANY_WEIGHT:
             accept &= enc.weight_o[offers] == weight
-        found = offers[accept]
-        found = found[np.lexsort((found, enc.plan_price_o[found]))]
-        cap_or = np.ascontiguousarray(enc.cap_or[found])
+        rows = offers[accept]
+        rows = rows[np.lexsort((rows, enc.plan_price_o[rows]))]
+        cap_or = np.ascontiguousarray(enc.cap_or[rows])
         front = [(row, cap_or[row].tolist()) for row in _front(cap_or).tolist()]
-        return _AdmittedOffers(found, cap_or, enc.plan_price_o[found].tolist(), front)
+        return _AdmittedOffers(rows, cap_or, enc.plan_price_o[rows].tolist(), front)
 
 
 def _front(cap_or: Int) -> Int:
@@ -305,13 +305,13 @@ class Site:
 
     def takes(self, load: Load) -> bool:
         """Whether all pods of a load could come."""
-        held = self._known.get(load)
-        if held is None:
+        known = self._known.get(load)
+        if known is None:
             units = [(self._rates.units[sort], count) for sort, count in load]
-            held = all(self._admits(unit) for unit, _ in units)
-            held = held and self._has_room(units) and self._is_peaceful(units)
-            self._known[load] = held
-        return held
+            known = all(self._admits(unit) for unit, _ in units)
+            known = known and self._has_room(units) and self._is_peaceful(units)
+            self._known[load] = known
+        return known
 
     def _admits(self, unit: PodUnit) -> bool:
         if not self._accept[unit.mask] or unit.cell not in {ANY_CELL, self._cell}:

@@ -85,12 +85,12 @@ def _rows(
         rows += [_Row(unit, group), _Row(unit, group, cells)]
     counts = []
     for load in loads:
-        held = np.zeros(len(rows), dtype=np.int64)
+        n_placed = np.zeros(len(rows), dtype=np.int64)
         for sort, count in rates.loads[load]:
             kept = min(count, stay[sort])
             stay[sort] -= kept
-            held[place[sort]], held[place[sort] + 1] = kept, count - kept
-        counts.append(held)
+            n_placed[place[sort]], n_placed[place[sort] + 1] = kept, count - kept
+        counts.append(n_placed)
     return rows, counts
 
 
@@ -137,21 +137,21 @@ def _task(enc: Encoded, rows: Sequence[_Row], offers: Int) -> RebuildTask:
 def _splits(rows: Sequence[_Row], nodes: Sequence[tuple[Int, int]]) -> dict[int, Split]:
     """For every group of which some pods might have moved: a cell for each pod."""
     cells: dict[int, list[int]] = {row.group: [] for row in rows if row.cells}
-    for held, cell in nodes:
-        for place in np.flatnonzero(held).tolist():
+    for counts, cell in nodes:
+        for place in np.flatnonzero(counts).tolist():
             row = rows[place]
             if row.group in cells:
-                cells[row.group] += [cell if row.cells else row.unit.cell] * int(held[place])
+                cells[row.group] += [cell if row.cells else row.unit.cell] * int(counts[place])
     return {group: Split(sorted(wished)) for group, wished in cells.items()}
 
 
 def _loads(rates: Rates, rows: Sequence[_Row], nodes: Sequence[tuple[Int, int]]) -> Iterator[int]:
     """The nodes as loads, with pods that moved in their new cells."""
-    for held, cell in nodes:
+    for counts, cell in nodes:
         pods: Counter[int] = Counter()
-        for place in np.flatnonzero(held).tolist():
+        for place in np.flatnonzero(counts).tolist():
             row, unit = rows[place], rows[place].unit
             if row.cells:
                 unit = unit_of(rates.enc, row.group, cell, unit.weight)
-            pods[rates.sort_of(unit)] += int(held[place])
+            pods[rates.sort_of(unit)] += int(counts[place])
         yield rates.load(tuple(sorted(pods.items())))

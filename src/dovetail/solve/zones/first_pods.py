@@ -32,17 +32,17 @@ def followers(
     attempt: Attempt, leaving: Mapping[tuple[int, int], int] | None = None
 ) -> list[Follower]:
     """All planned pods that want company on their node, but for so many of a unit on a node."""
-    gone, found = leaving or {}, list[Follower]()
+    gone, followers = leaving or {}, list[Follower]()
     wanted_u = [_affinity_terms(attempt, unit) for unit in attempt.units]
     if not any(wanted_u):
-        return found
+        return followers
     log = [entry for entry in attempt.bins.log if wanted_u[entry[0]]]
-    for node, held in loads(log).items():
-        for number, count in held.items():
+    for node, pods in loads(log).items():
+        for number, count in pods.items():
             left = count - gone.get((number, node), 0)
             if left > 0:
-                found.append(Follower(attempt.units[number], node, left, wanted_u[number]))
-    return found
+                followers.append(Follower(attempt.units[number], node, left, wanted_u[number]))
+    return followers
 
 
 def one_more(attempt: Attempt, unit: PodUnit, node: int) -> Follower:
@@ -60,15 +60,15 @@ def starters(
     for pod in pods:
         present[list(pod.unit.match), pod.node] -= pod.count
     left = [*pods, newcomer] if newcomer is not None else list(pods)
-    found: list[Follower] = []
+    starters: list[Follower] = []
     while left := _without_company(present, left):
-        first = next((pod for pod in left if _may_start(attempt, pod, found)), None)
+        first = next((pod for pod in left if _may_start(attempt, pod, starters)), None)
         if first is None:
-            return found, False
-        found.append(first)
+            return starters, False
+        starters.append(first)
         left.remove(first)
         present[list(first.unit.match), first.node] += first.count
-    return found, True
+    return starters, True
 
 
 def _affinity_terms(attempt: Attempt, unit: PodUnit) -> tuple[int, ...]:

@@ -40,7 +40,7 @@ def is_late(attempt: Attempt, group: int, cell: int) -> bool:
 def _matters(attempt: Attempt) -> bool:
     """Whether any group wants company and is spread, beside nodes that are there."""
     ties = attempt.enc.ties
-    if not attempt.bins.n_existing or all(one.kind != TermKind.AFFINITY for one in ties.zones):
+    if not attempt.bins.n_existing or all(term.kind != TermKind.AFFINITY for term in ties.zones):
         return False
     return any(
         {TermKind.AFFINITY, TermKind.SPREAD} <= _kinds(ties, group)
@@ -65,9 +65,9 @@ class _Company:
         self._host_n: list[Int] = [term.match_n.copy() for term in self._ties.hosts]
         self.late: set[Place] = {
             (unit, node)
-            for node, held in loads(attempt.bins.log).items()
+            for node, pods in loads(attempt.bins.log).items()
             if node < attempt.bins.n_existing
-            for unit in held
+            for unit in pods
         }
         while early := {place for place in sorted(self.late) if self._is_early(*place)}:
             self.late -= early
@@ -78,7 +78,7 @@ class _Company:
         cell = int(self._cell_n[node])
         if not self.is_in_zone(groups, cell) or not self._is_on_node(groups, node):
             return False
-        for term in set.intersection(*(set(self._ties.zone_match_g[one]) for one in groups)):
+        for term in set.intersection(*(set(self._ties.zone_match_g[group]) for group in groups)):
             domain = self._ties.domains_ck[cell, self._ties.zones[term].key]
             if domain >= 0 and self._ties.zones[term].counts_c[cell]:
                 self._zone_d[term][domain] += 1

@@ -56,10 +56,10 @@ class ZoneState:
     def copy(self) -> ZoneState:
         """The same counts, to come back to."""
         return ZoneState(
-            [one.copy() for one in self.match],
-            [one.copy() for one in self.own],
-            [one.copy() for one in self.seen],
-            [one.copy() for one in self.foreseen],
+            [counts.copy() for counts in self.match],
+            [counts.copy() for counts in self.own],
+            [flags.copy() for flags in self.seen],
+            [flags.copy() for flags in self.foreseen],
         )
 
 
@@ -109,7 +109,7 @@ def simple_spread(enc: Encoded, group: int) -> int | None:
     own = enc.ties.zone_own_g[group]
     if len(own) != 1 or enc.ties.zone_match_g[group] != own:
         return None
-    if any(enc.ties.hosts[one].kind == TermKind.AFFINITY for one in enc.ties.host_own_g[group]):
+    if any(enc.ties.hosts[term].kind == TermKind.AFFINITY for term in enc.ties.host_own_g[group]):
         return None
     term = enc.ties.zones[own[0]]
     if term.kind != TermKind.SPREAD or term.match_d.any() or term.groups != (group,):
@@ -158,7 +158,7 @@ class Settler:
         existing = outlook.existing_c.copy()
         # Preferred cells take more than their share, which only a few pods have the time for.
         is_variant = bool(outlook.prefer) and count <= _FEW_PODS
-        turns = [] if is_variant else self._pour(group, count, outlook)
+        turns = [] if is_variant else self._place_all(group, count, outlook)
         left = 0 if turns else count
         wished = outlook.pod_by_pod()
         while left:
@@ -171,7 +171,7 @@ class Settler:
             if granted is not None:
                 wished.remove(cell)
                 step = 1
-            elif outlook.weight_c is not None and self._lures(group):
+            elif outlook.weight_c is not None and self._is_followed(group):
                 step = 1  # one is company enough; the others go to the heaviest pool
             turns.append((cell, step))
             existing[cell] = max(0, existing[cell] - step)
@@ -181,10 +181,10 @@ class Settler:
             self.foresee(group, outlook)
         return turns
 
-    def _lures(self, group: int) -> bool:
+    def _is_followed(self, group: int) -> bool:
         """Whether pods that wait for the first of this group will follow it."""
         numbers = self.enc.ties.zone_match_g[group]
-        return any(one in self.followers and not self.state.match[one].any() for one in numbers)
+        return any(tie in self.followers and not self.state.match[tie].any() for tie in numbers)
 
     def _with_keys(self, group: int, outlook: Outlook) -> Outlook:
         """Only cells that have all keys over which the group is spread or kept together."""
@@ -215,7 +215,7 @@ class Settler:
         counts[domain_c[reach_c & (domain_c >= 0)]] = True
         return counts
 
-    def _pour(self, group: int, count: int, outlook: Outlook) -> list[Turn]:
+    def _place_all(self, group: int, count: int, outlook: Outlook) -> list[Turn]:
         """In one go: a group that is only spread, or only counted by spreads of others.
 
         Each pod goes where the fewest are; where the group's own spread counts, that is always
@@ -287,8 +287,8 @@ class Settler:
     def _per_cell(self, number: int, count_d: Int) -> Int:
         """What the domain of every cell counts; nothing where a cell has none."""
         domain_c = self._domain[self.enc.ties.zones[number].key]
-        found: Int = count_d[domain_c]
-        return found if self._is_whole[number] else np.where(domain_c >= 0, found, 0)
+        counts: Int = count_d[domain_c]
+        return counts if self._is_whole[number] else np.where(domain_c >= 0, counts, 0)
 
     def _allowed_cells(self, group: int, outlook: Outlook, existing: Int) -> tuple[Bool, Int]:
         """The cells where the next pod may go, and how many may follow it there at once."""
@@ -315,7 +315,7 @@ class Settler:
                 ties.zones[number].kind == TermKind.SPREAD and number not in ties.zone_own_g[group]
             ):
                 match_c = self._per_cell(number, self.state.match[number])
-                most = np.minimum(most, np.maximum(1, self._evenly(match_c, allowed)))
+                most = np.minimum(most, np.maximum(1, self._level_step(match_c, allowed)))
         return allowed & (most > 0), most
 
     def _spread_own(
@@ -331,14 +331,14 @@ class Settler:
         is_self = number in self.enc.ties.zone_match_g[group]
         most = np.minimum(most, room) if is_self else np.where(room >= 0, most, 0)
         # Spread evenly: a few at a time, so that counts stay level.
-        return np.minimum(most, np.maximum(1, self._evenly(match_c, allowed & (most > 0))))
+        return np.minimum(most, np.maximum(1, self._level_step(match_c, allowed & (most > 0))))
 
     def _inside_c(self, number: int) -> Bool:
         """The cells that have a domain of the term's key."""
         inside: Bool = self._domain[self.enc.ties.zones[number].key] >= 0
         return inside
 
-    def _evenly(self, match_c: Int, allowed: Bool) -> Int:
+    def _level_step(self, match_c: Int, allowed: Bool) -> Int:
         """How far each cell lies below the next level, so that one step does not overshoot."""
         if not allowed.any():
             return np.ones(len(match_c), dtype=np.int64)

@@ -46,7 +46,9 @@ def settle_all(attempt: Attempt, groups: Iterable[int]) -> None:
         size = float((unit.request / enc.mean_r).max(initial=0.0))
         items.append(((-unit.priority, 0, -size, number), False))
     without_room = _without_room(attempt, tied, span)
-    for is_homeless, turns in groupby(sorted(items), lambda item: _who(item) in without_room):
+    for is_homeless, turns in groupby(
+        sorted(items), lambda item: _next_group(item) in without_room
+    ):
         if is_homeless:
             _settle_homeless(attempt, [number for (_, _, _, number), _ in turns])
             continue
@@ -57,7 +59,7 @@ def settle_all(attempt: Attempt, groups: Iterable[int]) -> None:
                 place_on(attempt, number, span)
 
 
-def _who(item: tuple[_Turn, bool]) -> int | None:
+def _next_group(item: tuple[_Turn, bool]) -> int | None:
     """The tied group whose turn it is."""
     (_, _, _, number), is_tied = item
     return number if is_tied else None
@@ -76,8 +78,8 @@ def _without_room(attempt: Attempt, tied: list[int], span: slice) -> set[int]:
         group
         for group, is_beyond in zip(tied, is_beyond_g, strict=True)
         if is_beyond
-        and not any(ties.zones[one].kind == TermKind.AFFINITY for one in ties.zone_own_g[group])
-        and not any(ties.hosts[one].kind == TermKind.AFFINITY for one in ties.host_own_g[group])
+        and not any(ties.zones[term].kind == TermKind.AFFINITY for term in ties.zone_own_g[group])
+        and not any(ties.hosts[term].kind == TermKind.AFFINITY for term in ties.host_own_g[group])
     }
 
 
@@ -118,7 +120,7 @@ def _dependency_ranks(enc: Encoded, tied: list[int]) -> dict[int, int]:
     ]
     for _ in range(4):
         for wanting, wanted in wishes:
-            first = max((rank[one] for one in wanted), default=0)
+            first = max((rank[group] for group in wanted), default=0)
             for group in wanting:
                 rank[group] = min(6, max(rank[group], first + 1))
     return rank
@@ -170,7 +172,7 @@ def _reach(attempt: Attempt, groups: list[int]) -> Bool:
         return ways(attempt, groups).is_open_gc
     span = slice(0, attempt.bins.n)
     outlooks = [_outlook(attempt, group, span) for group in groups]
-    return np.array([one.launchable_c | (one.existing_c > 0) for one in outlooks])
+    return np.array([outlook.launchable_c | (outlook.existing_c > 0) for outlook in outlooks])
 
 
 def place_on(attempt: Attempt, number: int, span: slice, *, most: int | None = None) -> None:
@@ -200,14 +202,16 @@ def _is_late(attempt: Attempt, unit: PodUnit) -> bool:
 
 def host_minimum(bins: Bins, number: int, n_hosts: int | None = None) -> int:
     """The least that any node which counts (of the first so many) holds of a host spread's pods."""
-    return least_held(bins, number, bins.match[number, : bins.n if n_hosts is None else n_hosts])
+    return least_per_host(
+        bins, number, bins.match[number, : bins.n if n_hosts is None else n_hosts]
+    )
 
 
-def least_held(bins: Bins, number: int, match_n: npt.NDArray[np.int32]) -> int:
+def least_per_host(bins: Bins, number: int, match_n: npt.NDArray[np.int32]) -> int:
     """The same if the first nodes hold so many each."""
-    held = match_n[counted_hosts(bins, number)[: len(match_n)]]
+    counts = match_n[counted_hosts(bins, number)[: len(match_n)]]
     enough = max(bins.enc.ties.hosts[number].min_domains, 1)
-    return int(held.min()) if len(held) >= enough else 0
+    return int(counts.min()) if len(counts) >= enough else 0
 
 
 def counted_hosts(bins: Bins, number: int) -> Bool:
@@ -256,7 +260,7 @@ def _settle_group(attempt: Attempt, group: int, span: slice) -> None:
         attempt.unsettled[group] = count
         return
     outlook = _outlook(attempt, group, span)
-    turns = _lone_spread(attempt, group, outlook)
+    turns = _single_spread(attempt, group, outlook)
     if turns is None:
         turns = attempt.settler.settle(group, count, outlook)
     placed: dict[int, int] = {}
@@ -288,7 +292,7 @@ def _lacks_company(attempt: Attempt, group: int) -> bool:
     )
 
 
-def _lone_spread(attempt: Attempt, group: int, outlook: Outlook) -> list[Turn] | None:
+def _single_spread(attempt: Attempt, group: int, outlook: Outlook) -> list[Turn] | None:
     """Quotas of a spread that concerns nobody else: the least everywhere, the rest where cheap."""
     enc = attempt.enc
     zone = simple_spread(enc, group)
@@ -344,7 +348,7 @@ def move_over(attempt: Attempt, number: int, tried: set[tuple[int, int]]) -> boo
     group, old, count = unit.members[0][0], unit.cell, int(attempt.left_u[number])
     tried.add((group, old))
     beside_c = _same_domains(enc, group, old)
-    beside_c[[cell for one, cell in tried if one == group]] = False
+    beside_c[[cell for moved, cell in tried if moved == group]] = False
     fits = takes(enc, np.array([group]), offers)[0] & attempt.bins.limits.open_offers()[offers]
     open_now = offers[fits & beside_c[enc.cell_o[offers]] & (enc.weight_o[offers] == unit.weight)]
     if not len(open_now):
@@ -375,9 +379,9 @@ def _move_steps(attempt: Attempt, group: int, way: tuple[int, int], count: int) 
     """The last so many pods of a group in one cell have gone to another instead."""
     old, new = way
     steps: list[tuple[int, int, int]] = []
-    for one, cell, held in reversed(attempt.steps):
-        moved = min(held, count) if (one, cell) == (group, old) else 0
+    for stepped, cell, n_placed in reversed(attempt.steps):
+        moved = min(n_placed, count) if (stepped, cell) == (group, old) else 0
         count -= moved
-        steps += [(one, new, moved)] if moved else []
-        steps += [(one, cell, held - moved)] if held > moved else []
+        steps += [(stepped, new, moved)] if moved else []
+        steps += [(stepped, cell, n_placed - moved)] if n_placed > moved else []
     attempt.steps = steps[::-1]

@@ -44,10 +44,10 @@ def release(attempt: Attempt, number: int, count: int, waiting: dict[int, int]) 
     unit = attempt.units[number]
     unit.count -= count
     while count:
-        group, held = unit.members.pop()
-        taken = min(held, count)
-        if held > taken:
-            unit.members.append((group, held - taken))
+        group, n_pods = unit.members.pop()
+        taken = min(n_pods, count)
+        if n_pods > taken:
+            unit.members.append((group, n_pods - taken))
         waiting[group] = waiting.get(group, 0) + taken
         count -= taken
 
@@ -105,10 +105,10 @@ def _are_lower(attempt: Attempt, number: int, inside_n: Bool) -> bool:
         group for group in enc.ties.zones[number].groups if number in enc.ties.zone_own_g[group]
     ]
     least = min(int(enc.priority_g[group]) for group in owners)
-    held = [attempt.units[unit] for unit, nodes, _ in attempt.bins.log if inside_n[nodes].any()]
+    inside = [attempt.units[unit] for unit, nodes, _ in attempt.bins.log if inside_n[nodes].any()]
     return all(
         unit.priority < least and not any(is_tied_to_zones(enc, group) for group, _ in unit.members)
-        for unit in held
+        for unit in inside
     )
 
 
@@ -225,13 +225,13 @@ def _web(attempt: Attempt, broken: set[int]) -> set[int]:
 
 def _groups_wanting_company(ties: Ties) -> dict[int, set[int]]:
     """For every affinity over hosts the groups that state it."""
-    found: dict[int, set[int]] = {
+    by_term: dict[int, set[int]] = {
         number: set() for number, term in enumerate(ties.hosts) if term.kind == TermKind.AFFINITY
     }
-    for group, own in enumerate(ties.host_own_g) if found else ():
-        for number in found.keys() & own:
-            found[number].add(group)
-    return found
+    for group, own in enumerate(ties.host_own_g) if by_term else ():
+        for number in by_term.keys() & own:
+            by_term[number].add(group)
+    return by_term
 
 
 def _start_afresh(attempt: Attempt, groups: set[int], waiting: dict[int, int]) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.nodes import census, leaving
+from dovetail.decide.nodes import census, leaving_nodes
 from dovetail.decide.pools import Prices, prices
 from dovetail.model.node import Node
 from dovetail.model.plan import Plan
@@ -32,7 +32,7 @@ from dovetail.present.board import (
     waiting_pods,
 )
 from dovetail.present.explanation import Explanation
-from dovetail.present.timeline import Deed, DeedKind, deeds, news, told
+from dovetail.present.timeline import Deed, DeedKind, deeds, explain_change, news
 
 _LINES: Final = 300
 _DECISIONS: Final = 120  # each with the snapshot that it was made from
@@ -101,7 +101,7 @@ class Lookout:
 
     # ---- what it is shown
 
-    def decided(self, snapshot: Snapshot, plan: Plan, now: datetime, seconds: float) -> None:
+    def note_plan(self, snapshot: Snapshot, plan: Plan, now: datetime, seconds: float) -> None:
         """A decision was made. Pods that cannot be placed are told when there are new ones."""
         self._n_decisions += 1
         self.plan = plan
@@ -153,7 +153,7 @@ class Lookout:
 
     def _compare(self, snapshot: Snapshot) -> tuple[list[NodeBox], list[str]]:
         where: Mapping[str, tuple[Pod, ...]] = census(snapshot.pods).by_node
-        known, leavers = prices(snapshot), leaving(snapshot)
+        known, leavers = prices(snapshot), leaving_nodes(snapshot)
         seen: dict[str, _Seen] = {}
         changed: list[NodeBox] = []
         for node in snapshot.nodes:
@@ -196,9 +196,9 @@ class Lookout:
             samples=tuple(self._samples),
         )
 
-    def remembered(self, number: int) -> Decision | None:
+    def decision_of(self, number: int) -> Decision | None:
         """The decision of a line of the timeline; None if it is forgotten."""
-        return self._decisions.numbered(number)
+        return self._decisions.with_number(number)
 
 
 def explain_deed(decision: Decision, place: int) -> Explanation | None:
@@ -206,4 +206,4 @@ def explain_deed(decision: Decision, place: int) -> Explanation | None:
     done = list(deeds(decision.plan))
     if not 0 <= place < len(done):
         return None
-    return told(done[place], decision.snapshot, decision.plan, decision.now)
+    return explain_change(done[place], decision.snapshot, decision.plan, decision.now)

@@ -161,16 +161,16 @@ class _Asked:
 
     async def explain(self, request: web.Request) -> web.Response:
         """Why one object is as it is."""
-        what = request.query.get("what", "")[:_LARGEST_QUESTION]
+        asked = request.query.get("what", "")[:_LARGEST_QUESTION]
         try:
-            return _json(await self._content.explain(what))
+            return _json(await self._content.explain(asked))
         except InputError as error:
             return _json({"problem": str(error)}, status=404)
 
     async def decision(self, request: web.Request) -> web.Response:
         """One line of the timeline, whole."""
         number, place = (int(request.match_info[name]) for name in ("number", "place"))
-        decision = self._content.stream.lookout.remembered(number)
+        decision = self._content.stream.lookout.decision_of(number)
         if decision is not None:
             explanation = await asyncio.to_thread(explain_deed, decision, place)
             if explanation is not None:
@@ -195,6 +195,6 @@ class _Tempo(msgspec.Struct, forbid_unknown_fields=True):
     rate: float
 
 
-def _json(found: object, status: int = 200) -> web.Response:
-    body = msgspec.json.encode(found)
+def _json(answer: object, status: int = 200) -> web.Response:
+    body = msgspec.json.encode(answer)
     return web.Response(body=body, status=status, content_type="application/json", charset="utf-8")

@@ -21,10 +21,7 @@ _LOOKS_EVERY_SECONDS: Final = 0.4
 _RESTS_SECONDS: Final = 5.0  # a sample now and then, also while nobody watches
 _BEHIND: Final = 8  # changes that a page may be behind
 _PULSE_SECONDS: Final = 15.0
-_HEADERS: Final = {
-    "Content-Type": "text/event-stream; charset=utf-8",
-    "X-Accel-Buffering": "no",
-}
+_HEADERS: Final = {"Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no"}
 View = Callable[[], tuple[Snapshot, datetime]]
 
 
@@ -73,7 +70,7 @@ class Stream:
         if watcher.is_lost:
             whole = self.lookout.whole()
             if whole is not None:
-                watcher.found()
+                watcher.clear()
                 return _event(whole)
         try:
             return await asyncio.wait_for(watcher.queue.get(), _PULSE_SECONDS)
@@ -94,7 +91,7 @@ class _Watcher:
         else:
             self.queue.put_nowait(text)
 
-    def found(self) -> None:
+    def clear(self) -> None:
         """It is told everything now, so what waited is old."""
         self.is_lost = False
         while not self.queue.empty():

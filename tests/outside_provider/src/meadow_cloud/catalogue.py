@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from dovetail import labels
-from dovetail.cloud.declare import allocatable, among, complete, placed, single
+from dovetail.cloud.declare import allocatable, among, complete, placement, single
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.resources import CPU, MEMORY, PODS
 from meadow_cloud.node_class import GROUP
@@ -43,7 +43,7 @@ def _instance_type(cpus: int) -> InstanceType:
                 zone,
                 labels.ON_DEMAND,
                 _NANOUSD_PER_CPU * cpus + number,
-                placed(zone, labels.ON_DEMAND),
+                placement(zone, labels.ON_DEMAND),
             )
             for number, zone in enumerate(_ZONES)
         ),

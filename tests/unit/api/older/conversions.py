@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from dovetail.api.older.door import ConversionOptions
-from dovetail.api.older.draft import parsed, value_at
+from dovetail.api.older.draft import path_of, value_at
 from dovetail.api.older.engine import Engine
 from dovetail.providers.aws.older.door import OLDER
 
@@ -34,7 +34,7 @@ class Converted(NamedTuple):
         """A field of the first object of a kind, or of the one that has this name."""
         for tree in self.trees:
             if tree["kind"] == kind and name in ("", tree["metadata"]["name"]):
-                return value_at(tree, parsed(path))
+                return value_at(tree, path_of(path))
         return None
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.apiserver.http.fields import sifted, undeclared
+from dovetail.apiserver.http.fields import sift, undeclared_error
 from dovetail.apiserver.http.kinds import OFFERED, Offered
 from dovetail.kube.errors import InvalidError
 from tests.conformance.kube.objects import deployment, node_pool
@@ -20,7 +20,7 @@ def offered(name: str) -> Offered:
 def test_an_object_without_mistakes_stays_as_it_is() -> None:
     """Every field of it."""
     for name, tree in (("Deployment", deployment("a")), ("NodePool", node_pool("a"))):
-        found = sifted(tree, offered(name))
+        found = sift(tree, offered(name))
         assert (found.tree, found.unknown) == (tree, ())
 
 
@@ -30,7 +30,7 @@ def test_unknown_fields_go_and_are_named() -> None:
     tree["spec"] = {"replica": 1, **tree["spec"]}
     tree["spec"]["template"]["spec"]["containers"][0]["imagePolicy"] = "Always"
     tree["metadata"]["labels"] = {"whatever": "yes"}
-    found = sifted(tree, offered("Deployment"))
+    found = sift(tree, offered("Deployment"))
     assert found.unknown == ("spec.replica", "spec.template.spec.containers[0].imagePolicy")
     want = deployment("a")
     want["metadata"]["labels"] = {"whatever": "yes"}
@@ -42,20 +42,20 @@ def test_a_value_of_another_type_is_refused() -> None:
     tree: dict[str, Any] = deployment("a")
     tree["spec"]["replicas"] = "two"
     with pytest.raises(InvalidError, match=r"string into .*spec\.replicas of type int32"):
-        sifted(tree, offered("Deployment"))
+        sift(tree, offered("Deployment"))
 
 
 def test_directives_of_a_patch_are_no_fields() -> None:
     """They say how to merge."""
     patch: dict[str, Any] = {"spec": {"$retainKeys": ["replicas"], "replicas": None}}
-    assert sifted(patch, offered("Deployment")).tree == patch
+    assert sift(patch, offered("Deployment")).tree == patch
 
 
 def test_an_apply_is_refused_for_each_mistake() -> None:
     """Unknown fields and wrong types alike."""
     tree: dict[str, Any] = {"spec": {"weight": "heavy", "colour": "blue"}}
-    refusal = undeclared("/a", tree, offered("NodePool"))
+    refusal = undeclared_error("/a", tree, offered("NodePool"))
     assert refusal is not None
     assert ".spec.colour: field not declared in schema" in str(refusal)
     assert ".spec.weight: expected numeric (int or float), got string" in str(refusal)
-    assert undeclared("/a", node_pool("a"), offered("NodePool")) is None
+    assert undeclared_error("/a", node_pool("a"), offered("NodePool")) is None

@@ -33,7 +33,7 @@ def test_what_is_added_beyond_the_cloud_is_not_the_same_again() -> None:
     added = [one for one in catalogue(1_400) if one.name not in own]
     assert len(added) == 1_400 - len(own)
     for one in added:
-        settled = one.requirements.settled()
+        settled = one.requirements.single_values()
         assert settled["node.kubernetes.io/instance-type"] == one.name
         assert one.name.startswith(f"{settled[catalogues.FAMILY]}.")
     assert not {held.price_nanousd for one in added for held in one.offerings} <= prices

@@ -54,7 +54,7 @@ class Marking:
     async def decide(self, **costs: int) -> list[str]:
         """A decision that wants these nodes to empty; the pods that were written for it."""
         self.kube.written.clear()
-        self.loop.decided(Yield(node, cost) for node, cost in costs.items())
+        self.loop.want(Yield(node, cost) for node, cost in costs.items())
         await self.world.pass_(1)
         return sorted(self.kube.written)
 

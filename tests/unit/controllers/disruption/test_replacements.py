@@ -11,7 +11,7 @@ import pytest
 
 from dovetail import labels
 from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL, POD
-from dovetail.decide.candidates import waiting
+from dovetail.decide.candidates import pending_pods
 from dovetail.kube.errors import ForbiddenError, UnavailableError
 from dovetail.kube.seam import Body, Patch, Ref
 from dovetail.model.plan import Disrupt, Launch, Nominate
@@ -105,7 +105,7 @@ async def test_a_node_goes_once_its_replacement_has_started() -> None:
         assert await disrupted_nodes(world, "a") == [(labels.DISRUPTED_TAINT, "NoSchedule")]
         assert await world.condition("a", REASON) == ("True", DRIFTED)
         assert departing(process, world) == ["a"]
-        queue = waiting(process.cache.cluster.snapshot(world.time.now()), world.time.now())
+        queue = pending_pods(process.cache.cluster.snapshot(world.time.now()), world.time.now())
         assert [(pod.key, pod.node_name) for pod in queue.reserved] == [("default/p", "new")]
         assert queue.pods == ()
         await world.pass_(MINUTE)

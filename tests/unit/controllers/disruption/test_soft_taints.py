@@ -36,7 +36,7 @@ class Marking:
     async def decide(self, *names: str) -> list[str]:
         """A decision that wants these marked; what was asked of the API for it."""
         self.process.kube.calls.clear()
-        self.loop.decided(names)
+        self.loop.want(names)
         await self.world.pass_()
         return sorted(f"{verb} {name}" for _, verb, name in self.process.kube.calls)
 

@@ -28,7 +28,7 @@ class Keeper:
         """A decision is made and shown, not carried out."""
         now = self.world.time.now()
         snapshot = self.world.cluster.snapshot(now)
-        self.loop.decided(snapshot, decide(snapshot, now), now)
+        self.loop.note_plan(snapshot, decide(snapshot, now), now)
         await self.world.time.advance()
 
     async def template(self, cpu: str = "500m") -> None:

@@ -72,7 +72,7 @@ async def deciding(
     found = Deciding(world, steers=steers, acts=acts)
     await world.node_class()
     await world.pool()
-    world.touch = found.loop.touched  # type: ignore[method-assign]  # what the feed tells goes on to the loop
+    world.touch = found.loop.touch  # type: ignore[method-assign]  # what the feed tells goes on to the loop
     async with at_work(world):
         world.cache.cluster.apply(Catalogued("default", TYPES))
         async with asyncio.TaskGroup() as group:
@@ -167,7 +167,7 @@ async def test_every_decision_says_which_nodes_pods_should_keep_off() -> None:
         found.wishes.clear()
         for names in (("a", "b"), ()):
             found.plan = Plan(discouraged=names)
-            found.loop.touched(Touched.PENDING)
+            found.loop.touch(Touched.PENDING)
             await world.pass_(5)
         assert [one.discouraged for one in found.wishes] == [("a", "b"), ()]
 
@@ -197,7 +197,7 @@ async def test_a_node_that_stays_for_another_reason_says_so_at_once() -> None:
         for reason in (Blocker.NOMINATED, Blocker.POD_PROTECTED, Blocker.NOMINATED):
             blocked = Blocked("busy", reason, f"{reason}.")
             found.plan = Plan(blocked=(blocked,))
-            found.loop.touched(Touched.PENDING)
+            found.loop.touch(Touched.PENDING)
             await world.pass_(5)
         assert await _messages(world, "busy") == ["Nominated.", "PodDoNotDisrupt."]
 

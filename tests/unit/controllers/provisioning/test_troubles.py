@@ -58,7 +58,7 @@ class Deciding:
 
     def touched(self, what: Touched) -> None:
         """Something could matter."""
-        self.loop.touched(what)
+        self.loop.touch(what)
 
     async def compute(self, snapshot: Snapshot, now: datetime) -> Plan:
         """Decide, or fail."""

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dovetail import labels
-from dovetail.decide.disrupt.calm import changes_at, overtaxed, unrest
+from dovetail.decide.disrupt.calm import changes_at, overtaxed_workload, unrest
 from dovetail.decide.disrupt.candidates import scene_of
 from dovetail.decide.evictions import with_evictions
 from dovetail.model.ledger import EvictionCount, Ledger
@@ -214,10 +214,10 @@ def test_evictions_of_one_plan_add_up() -> None:
     """Two moves of a plan may not do together what each of them may do alone."""
     pods = (revision("a", "one"), revision("b", "one", node="n2"))
     cluster: Snapshot = msgspec.structs.replace(snapshot(pods, nodes=[LARGE]), **limited(3))
-    assert overtaxed(pods[:1], cluster, NOW) is None
+    assert overtaxed_workload(pods[:1], cluster, NOW) is None
     later = msgspec.structs.replace(cluster, ledger=with_evictions(cluster.ledger, pods[:1], NOW))
-    assert overtaxed(pods[1:], later, NOW) is not None
-    assert overtaxed(pods, cluster, NOW) is not None
+    assert overtaxed_workload(pods[1:], later, NOW) is not None
+    assert overtaxed_workload(pods, cluster, NOW) is not None
 
 
 def test_without_a_limit_nobody_counts() -> None:

@@ -11,7 +11,7 @@ from dovetail.decide.disrupt.cost import (
     ages_at,
     eviction_cost,
     moving_cost,
-    parts_left,
+    remaining_parts,
 )
 from dovetail.labels import DELETION_COST
 from dovetail.model.node import Node
@@ -59,12 +59,12 @@ def test_a_node_costs_one_and_its_pods() -> None:
 def test_a_node_has_parts_of_its_life_left(age: float, want: int, older_in: float | None) -> None:
     """Four; and it is known when the next is over."""
     node, pool = Node("n", created_at=NOW - age * DAY), node_pool("p", expire_after="96h")
-    assert parts_left(node, pool, NOW) == want
+    assert remaining_parts(node, pool, NOW) == want
     ages = ages_at(node, pool, NOW)
     assert ages == (None if older_in is None else NOW + older_in * DAY)
     if ages is not None:
-        assert parts_left(node, pool, ages) == want - 1
-        assert parts_left(node, pool, ages - timedelta(microseconds=1)) == want
+        assert remaining_parts(node, pool, ages) == want - 1
+        assert remaining_parts(node, pool, ages - timedelta(microseconds=1)) == want
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_node_has_parts_of_its_life_left(age: float, want: int, older_in: floa
 )
 def test_a_node_that_never_expires_does_not_grow_old(node: Node, pool: NodePool | None) -> None:
     """Nor one of which it is not known."""
-    assert parts_left(node, pool, NOW + 400 * DAY) == 4
+    assert remaining_parts(node, pool, NOW + 400 * DAY) == 4
     assert ages_at(node, pool, NOW) is None
 
 

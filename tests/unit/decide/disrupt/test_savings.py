@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from dovetail.decide.disrupt.course import course_of
 from dovetail.decide.disrupt.probe import ground_of
-from dovetail.decide.disrupt.savings import Saving, candidates_of, judged
+from dovetail.decide.disrupt.savings import Saving, candidates_of, judge
 from dovetail.model.plan import Plan
 from dovetail.model.verdict import Blocked, Blocker
 from dovetail.testing import instance_type, node, node_pool, pod, snapshot
@@ -28,7 +28,7 @@ def asked(sizes: dict[str, float]) -> Saving | Blocked | None:
         pods=[pod(f"p{name}", node=name, cpu=size) for name, size in sizes.items()],
     )
     ground = ground_of(there, NOW, is_saving=True)
-    return judged(course_of(there, Plan(), NOW), ground, candidates_of(nodes, ground), [])
+    return judge(course_of(there, Plan(), NOW), ground, candidates_of(nodes, ground), [])
 
 
 def test_what_would_come_again_stays() -> None:

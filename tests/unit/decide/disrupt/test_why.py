@@ -10,7 +10,7 @@ import pytest
 
 from dovetail.decide import decide
 from dovetail.decide.disrupt.blockers import FIXES, SENTENCES
-from dovetail.decide.disrupt.why import obstacles, staying
+from dovetail.decide.disrupt.why import obstacles, staying_nodes
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocker
@@ -40,7 +40,7 @@ def test_every_node_goes_or_says_why_it_stays(path: Path) -> None:
     scenario = load(path)
     plan = decide(scenario.snapshot, scenario.now)
     going = [name for one in plan.disruptions for name in one.nodes]
-    told = [one.node for one in staying(scenario.snapshot, plan, scenario.now)]
+    told = [one.node for one in staying_nodes(scenario.snapshot, plan, scenario.now)]
     assert sorted([*going, *told]) == [node.name for node in scenario.snapshot.nodes]
 
 
@@ -119,14 +119,14 @@ def test_a_busy_node_says_until_when_if_that_is_known(
     seen_at = None if minutes is None else NOW - timedelta(minutes=minutes)
     [node] = snapshot.nodes
     busy = msgspec.structs.replace(node, last_pod_event_at=seen_at)
-    [one] = staying(msgspec.structs.replace(snapshot, nodes=(busy,)), Plan(), NOW)
+    [one] = staying_nodes(msgspec.structs.replace(snapshot, nodes=(busy,)), Plan(), NOW)
     assert (one.reason, one.until) == (Blocker.NOT_QUIET, until)
 
 
 def test_a_node_that_the_plan_does_not_speak_of_has_its_turn() -> None:
     """It was quiet, and nothing is in its way."""
     snapshot = cluster(nodes=[{**QUIET, "name": "n1"}])
-    [one] = staying(snapshot, Plan(), NOW)
+    [one] = staying_nodes(snapshot, Plan(), NOW)
     assert one.reason == Blocker.NOT_LOOKED_AT
     [node] = snapshot.nodes
     assert [one.reason for one in obstacles(node, snapshot, Plan(), NOW)] == [one.reason]

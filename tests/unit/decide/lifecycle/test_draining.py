@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from dovetail import labels
 from dovetail.decide.lifecycle.draining import (
+    blocking_attachments,
     delete_at,
     grace_seconds,
-    holding,
     is_drainable,
     is_evictable,
     is_waiting,
@@ -141,7 +141,7 @@ def test_volumes_of_pods_that_stay_are_not_waited_for() -> None:
         Attachment("d"),
     )
     volumes = {staying.key: ("pv-staying",), PLAIN.key: ("pv-plain",)}
-    held = holding(attachments, (staying, PLAIN), volumes, NOW)
+    held = blocking_attachments(attachments, (staying, PLAIN), volumes, NOW)
     assert [one.name for one in held] == ["a", "b"]
 
 

@@ -108,7 +108,7 @@ def test_the_answer_to_an_eviction_decides_what_follows(
     want_events: list[tuple[str, str]],
 ) -> None:
     """A pod that is gone is done with; one that a budget keeps is asked again later."""
-    step = eviction.answered(ENTRY, POD, answer, NOW)
+    step = eviction.after_answer(ENTRY, POD, answer, NOW)
     want = (FORGET,) if is_forgotten else (RetryEviction("default/web", "uid-web", 1),)
     assert step.actions == want
     assert [(one.kind, one.reason) for one in step.events] == want_events
@@ -117,9 +117,11 @@ def test_the_answer_to_an_eviction_decides_what_follows(
 
 def test_an_eviction_says_what_it_was_for() -> None:
     """Or that somebody just wanted the node gone."""
-    told = eviction.answered(ENTRY, POD, EvictionAnswer.EVICTED, NOW).events[0]
+    told = eviction.after_answer(ENTRY, POD, EvictionAnswer.EVICTED, NOW).events[0]
     assert told.message == "Evicted pod: Forceful Termination"
-    blocked = eviction.answered(ENTRY, POD, EvictionAnswer.BLOCKED, NOW, "web-pdb says no").events
+    blocked = eviction.after_answer(
+        ENTRY, POD, EvictionAnswer.BLOCKED, NOW, "web-pdb says no"
+    ).events
     assert blocked[0].type is EventType.WARNING
     assert "web-pdb says no" in blocked[0].message
 
@@ -127,13 +129,13 @@ def test_an_eviction_says_what_it_was_for() -> None:
 def test_a_pod_keeps_the_earliest_deadline_it_was_given() -> None:
     """Whatever comes later cannot give it more time."""
     wanted = EnqueueEviction("default/web", "uid-web", "n1", NOW + MINUTE, "Drifted")
-    first = eviction.queued(None, wanted)
+    first = eviction.queue_entry(None, wanted)
     assert first == QueuedEviction("default/web", "uid-web", "n1", NOW + MINUTE, "Drifted")
     later = msgspec.structs.replace(wanted, deadline=NOW + 2 * MINUTE)
-    assert eviction.queued(first, later) == first
+    assert eviction.queue_entry(first, later) == first
     sooner = msgspec.structs.replace(wanted, deadline=NOW)
-    assert eviction.queued(first, sooner).deadline == NOW
-    assert eviction.queued(ENTRY, wanted).deadline == NOW + MINUTE
+    assert eviction.queue_entry(first, sooner).deadline == NOW
+    assert eviction.queue_entry(ENTRY, wanted).deadline == NOW + MINUTE
 
 
 def test_a_pod_is_evicted_before_it_is_deleted_however_long_it_takes_to_end() -> None:
@@ -141,7 +143,7 @@ def test_a_pod_is_evicted_before_it_is_deleted_however_long_it_takes_to_end() ->
     wanted = EnqueueEviction(
         "default/web", "uid-web", "n1", NOW + 2 * MINUTE, "Forceful", NOW + MINUTE
     )
-    entry = eviction.queued(None, wanted)
+    entry = eviction.queue_entry(None, wanted)
     spec = msgspec.structs.replace(POD.spec, termination_grace_seconds=600)
     slow = msgspec.structs.replace(POD, spec=spec)
     assert eviction.step(entry, slow, NOW).actions == (EvictPod("default/web", "uid-web"),)
@@ -149,5 +151,5 @@ def test_a_pod_is_evicted_before_it_is_deleted_however_long_it_takes_to_end() ->
         "default/web", "uid-web", 60
     )
     sooner = msgspec.structs.replace(wanted, deadline=NOW + MINUTE, patient_until=NOW)
-    assert eviction.queued(entry, sooner).patient_until == NOW
-    assert eviction.queued(eviction.queued(entry, sooner), wanted).patient_until == NOW
+    assert eviction.queue_entry(entry, sooner).patient_until == NOW
+    assert eviction.queue_entry(eviction.queue_entry(entry, sooner), wanted).patient_until == NOW

@@ -47,7 +47,7 @@ def test_a_pool_is_unwell_when_half_of_the_last_four_failed(
 def test_only_the_last_four_are_remembered() -> None:
     """The oldest is forgotten."""
     full = Health((False, False, True, True))
-    assert full.noting(is_success=True) == Health((False, True, True, True))
+    assert full.with_another(is_success=True) == Health((False, True, True, True))
 
 
 def test_a_registration_that_settles_the_question_is_said() -> None:

@@ -90,15 +90,15 @@ def test_a_pool_that_makes_no_sense_says_where() -> None:
 
 def test_a_pool_carries_the_hash_of_its_template() -> None:
     """Once it does, nothing is written."""
-    step = pools.hashed(POOL, (), NOW)
+    step = pools.hash_step(POOL, (), NOW)
     assert step == Step(pools=(PoolPatch("default", annotations=CURRENT),))
-    assert pools.hashed(pools.pool_with(POOL, step, NOW), (), NOW) == STAY
+    assert pools.hash_step(pools.pool_with(POOL, step, NOW), (), NOW) == STAY
 
 
 def test_a_pool_that_changed_leaves_its_claims_hashes_alone() -> None:
     """That is how they are seen to have drifted."""
     changed = msgspec.structs.replace(POOL, annotations={**CURRENT, labels.NODE_POOL_HASH: "1"})
-    step = pools.hashed(changed, (initialized(annotations=OLD),), NOW)
+    step = pools.hash_step(changed, (initialized(annotations=OLD),), NOW)
     want = PoolPatch("default", annotations={labels.NODE_POOL_HASH: HASH})
     assert step == Step(pools=(want,))
 
@@ -114,7 +114,7 @@ def test_claims_are_brought_over_when_the_rules_of_the_hash_change() -> None:
         initialized(annotations=CURRENT, name="current"),
         initialized(annotations=OLD, name="other", node_pool="other"),
     )
-    assert pools.hashed(old, claims, NOW).claims == (
+    assert pools.hash_step(old, claims, NOW).claims == (
         ClaimPatch("one", annotations=CURRENT),
         ClaimPatch("drifted", annotations={labels.NODE_POOL_HASH_VERSION: "v3"}),
     )
@@ -124,13 +124,13 @@ def test_a_pool_counts_what_its_nodes_have() -> None:
     """With a nought for what it has none of; written only when it changes, every five seconds."""
     want = {"cpu": 4000, "memory": 0, "pods": 0, "ephemeral-storage": 0, "nodes": 2, "gpu": 1}
     totals = {"cpu": 4000, "gpu": 1, "nodes": 2}
-    step = pools.counted(POOL, totals, NOW)
+    step = pools.usage_step(POOL, totals, NOW)
     assert step == Step(
         pools=(PoolPatch("default", resources=want, n_nodes=2),), look_again_at=NOW + 5 * SECOND
     )
     after = pools.pool_with(POOL, step, NOW)
-    assert pools.counted(after, totals, NOW) == Step(look_again_at=NOW + 5 * SECOND)
-    assert pools.counted(after, {}, NOW).pools[0].n_nodes == 0
+    assert pools.usage_step(after, totals, NOW) == Step(look_again_at=NOW + 5 * SECOND)
+    assert pools.usage_step(after, {}, NOW).pools[0].n_nodes == 0
 
 
 def test_a_patch_of_another_pool_changes_nothing() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail.decide.lifecycle import timing
-from dovetail.decide.lifecycle.timing import EVICTION_BACKOFF, LIFECYCLE_BACKOFF, shortened
+from dovetail.decide.lifecycle.timing import EVICTION_BACKOFF, LIFECYCLE_BACKOFF, shorten
 from dovetail.model.backoff import Backoff
 
 
@@ -47,5 +47,5 @@ def test_waits_grow_and_stay_within_bounds(backoff: Backoff, n_failures: int) ->
 
 def test_a_message_that_fits_is_left_alone() -> None:
     """Only longer ones are cut."""
-    assert shortened("x" * 300) == "x" * 300
-    assert shortened("abcdef", 5) == "ab..."
+    assert shorten("x" * 300) == "x" * 300
+    assert shorten("abcdef", 5) == "ab..."

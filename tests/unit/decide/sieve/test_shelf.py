@@ -164,4 +164,4 @@ def test_the_name_of_a_new_node_can_only_be_excluded(
 ) -> None:
     """Nobody knows it before the launch."""
     shelf = TypeShelf(NodePool("p"), TypeTable((KIND,)), ())
-    assert bool(shelf.admitting(key, (said,))) is want
+    assert bool(shelf.types_admitting(key, (said,))) is want

@@ -34,8 +34,8 @@ def test_an_index_knows_values_open_ends_and_absence() -> None:
             (),
         ]
     )
-    assert list(bits(index.having((requirement("k", "In", ["a"]),)))) == [0]
-    assert list(bits(index.having((requirement("k", "In", ["b"]),)))) == [0, 1]
+    assert list(bits(index.rows_with((requirement("k", "In", ["a"]),)))) == [0]
+    assert list(bits(index.rows_with((requirement("k", "In", ["b"]),)))) == [0, 1]
     assert list(bits(index.absent)) == [2, 3]
 
 
@@ -55,5 +55,5 @@ def test_an_offering_that_does_not_fix_a_label_has_its_types() -> None:
     own = Requirements([requirement("k", "In", ["a", "b"])])
     table = TypeTable((InstanceType("t", own, {}, {}, (plain, special)),))
     index = table.row_index("k")
-    assert list(bits(index.having((requirement("k", "In", ["a"]),)))) == [0]
-    assert list(bits(index.having((requirement("k", "In", ["b"]),)))) == [0, 1]
+    assert list(bits(index.rows_with((requirement("k", "In", ["a"]),)))) == [0]
+    assert list(bits(index.rows_with((requirement("k", "In", ["b"]),)))) == [0, 1]

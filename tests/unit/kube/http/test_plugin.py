@@ -98,7 +98,7 @@ async def test_many_who_are_refused_at_once_cause_one_run(tmp_path: Path) -> Non
     """Whoever comes second finds the new credential."""
     credentials = PluginCredentials(plugin(tmp_path), {}, VirtualClock())
     refused = await credentials.current()
-    found = await asyncio.gather(*(credentials.renewed(refused) for _ in range(5)))
+    found = await asyncio.gather(*(credentials.renew(refused) for _ in range(5)))
     assert found == [Identity("token-2")] * 5
 
 

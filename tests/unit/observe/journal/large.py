@@ -54,7 +54,7 @@ class LargeCluster:
 
     def _node(self, name: str, at: int) -> Node:
         kind: InstanceType = self._types[at * 7 % len(self._types)]
-        stated = kind.requirements.settled()
+        stated = kind.requirements.single_values()
         pool = POOLS[at % len(POOLS)]
         marks = {
             labels.NODE_POOL: pool,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail.observe.journal.edits import Edit, edit, edited
+from dovetail.observe.journal.edits import Edit, apply_edit, edit
 
 LINES = st.lists(st.text("abc", max_size=2), max_size=12)
 
@@ -30,7 +30,7 @@ def test_an_edit_makes_the_one_list_of_the_other(before: list[str], after: list[
         assert before == after
         return
     again = msgspec.msgpack.decode(msgspec.msgpack.encode(made), type=Edit)
-    assert edited(before, again, read) == tuple(after)
+    assert apply_edit(before, again, read) == tuple(after)
 
 
 def test_lists_that_say_the_same_need_no_edit() -> None:
@@ -62,4 +62,4 @@ def test_only_what_changed_is_written() -> None:
 def test_an_edit_of_some_other_list_is_refused(made: Edit) -> None:
     """Rather than making something up."""
     with pytest.raises(ValueError, match=r"edit|zip"):
-        edited(("a", "b"), made, read)
+        apply_edit(("a", "b"), made, read)

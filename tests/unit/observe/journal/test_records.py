@@ -23,21 +23,21 @@ def test_each_decision_comes_back_whole_but_for_its_proof() -> None:
     """Though each record holds only what changed since the one before."""
     writer, reader = RecordWriter(), RecordReader()
     for one in decided():
-        assert reader.decision(writer.written(one)) == stripped(one)
+        assert reader.decision(writer.write(one)) == stripped(one)
 
 
 def test_the_same_decision_again_takes_next_to_nothing() -> None:
     """Nothing changed, so nothing is written."""
     writer = RecordWriter()
     first = decided()[1]
-    whole = len(writer.written(first))
-    assert len(writer.written(first)) < whole / 5
+    whole = len(writer.write(first))
+    assert len(writer.write(first)) < whole / 5
 
 
 def test_what_did_not_change_is_the_same_object_in_the_next_decision() -> None:
     """So that many decisions cost little more than one, and decisions find again what they know."""
     writer, reader = RecordWriter(), RecordReader()
-    one, other, *_ = [reader.decision(writer.written(one)) for one in decided()]
+    one, other, *_ = [reader.decision(writer.write(one)) for one in decided()]
     assert other.snapshot.nodes is one.snapshot.nodes
     assert other.snapshot.instance_types is one.snapshot.instance_types
 
@@ -45,7 +45,7 @@ def test_what_did_not_change_is_the_same_object_in_the_next_decision() -> None:
 def test_pods_of_one_template_share_it_again() -> None:
     """And pools of one catalogue their types."""
     reader = RecordReader()
-    found = reader.decision(RecordWriter().written(decided()[1]))
+    found = reader.decision(RecordWriter().write(decided()[1]))
     assert len({id(pod.spec) for pod in found.snapshot.pods}) == 1
 
 
@@ -55,7 +55,7 @@ def test_snapshots_of_every_scenario_come_back_as_they_were() -> None:
     for number, path in enumerate(SCENARIOS, start=1):
         scenario = load(path)
         one = Decision(number, scenario.now, 0.0, scenario.snapshot, Plan())
-        assert reader.decision(writer.written(one)) == one, path
+        assert reader.decision(writer.write(one)) == one, path
 
 
 @pytest.mark.parametrize("path", SCENARIOS[::40], ids=lambda path: path.stem)
@@ -64,7 +64,7 @@ def test_a_plan_is_the_same_for_the_snapshot_that_came_back(path: Path) -> None:
     scenario = load(path)
     plan = decide(scenario.snapshot, scenario.now)
     one = Decision(1, scenario.now, 0.0, scenario.snapshot, plan)
-    again = RecordReader().decision(RecordWriter().written(one))
+    again = RecordReader().decision(RecordWriter().write(one))
     assert decide(again.snapshot, again.now) == plan
 
 
@@ -86,7 +86,7 @@ def test_what_is_no_record_is_refused_in_one_way(packed: bytes) -> None:
 def test_a_record_of_the_middle_cannot_be_read_alone() -> None:
     """It says only what changed."""
     writer = RecordWriter()
-    _, second, *_ = [writer.written(one) for one in decided()]
+    _, second, *_ = [writer.write(one) for one in decided()]
     with pytest.raises(RecordError):
         RecordReader().decision(second)
 
@@ -95,4 +95,4 @@ def test_times_keep_their_microseconds() -> None:
     """A moment that is a little off would be another decision."""
     at = START.replace(microsecond=123456)
     one = msgspec.structs.replace(decided()[0], now=at)
-    assert RecordReader().decision(RecordWriter().written(one)).now == at
+    assert RecordReader().decision(RecordWriter().write(one)).now == at

@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 from botocore.parsers import ResponseParserError
 
-from dovetail.providers.aws.calls import CallFailedError, Failure, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, Failure, calling, required
 
 
 def refused(code: str, status: int = 400) -> ClientError:
@@ -66,9 +66,9 @@ def test_bad_credentials_are_no_missing_permission() -> None:
 
 def test_an_answer_without_its_part_is_no_answer() -> None:
     """An empty part is one."""
-    assert answered([], "ec2:X") == []
+    assert required([], "ec2:X") == []
     with pytest.raises(CallFailedError, match="the answer is incomplete"):
-        answered(None, "ec2:X")
+        required(None, "ec2:X")
 
 
 def test_other_errors_pass() -> None:

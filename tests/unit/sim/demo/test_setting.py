@@ -11,7 +11,7 @@ from dovetail import api
 from dovetail.apiserver import MemoryKube
 from dovetail.errors import InputError
 from dovetail.kube.seam import Ref, Scope
-from dovetail.sim.demo.setting import Setting, brought, settle, shipped
+from dovetail.sim.demo.setting import Setting, demo_setting, setting_of, settle
 from dovetail.testing.virtual_time import VirtualTime
 
 NOW = datetime(2026, 3, 2, 6, 0, tzinfo=UTC)
@@ -47,7 +47,7 @@ async def settled(setting: Setting) -> MemoryKube:
 
 async def test_everything_that_is_shipped_is_accepted() -> None:
     """By the rules of the CRDs, too; and nothing lives in the namespace `default`."""
-    setting = shipped()
+    setting = demo_setting()
     kube = await settled(setting)
     assert not setting.skipped
     names = [
@@ -62,7 +62,7 @@ async def test_everything_that_is_shipped_is_accepted() -> None:
 async def test_a_users_pools_launch_pretended_nodes(tmp_path: Path) -> None:
     """Kinds that nobody knows are counted, namespaces are made, what a server wrote is dropped."""
     (tmp_path / "all.yaml").write_text(MINE)
-    setting = brought(str(tmp_path))
+    setting = setting_of(str(tmp_path))
     kube = await settled(setting)
     raw = await kube.get(Ref(POOL, "mine"))
     assert api.decode(api.NodePool, raw).spec.template.spec.node_class_ref.kind == "KWOKNodeClass"
@@ -87,10 +87,10 @@ async def test_what_cannot_be_taken_is_told(
     """With its file, or its object."""
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=complaint):
-        await settled(brought(str(tmp_path)))
+        await settled(setting_of(str(tmp_path)))
 
 
 def test_a_directory_that_is_none_is_told() -> None:
     """By the flag that named it."""
     with pytest.raises(InputError, match="--manifests: /nowhere: not a directory"):
-        brought("/nowhere")
+        setting_of("/nowhere")

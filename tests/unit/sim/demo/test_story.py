@@ -11,7 +11,7 @@ from dovetail.apiserver import MemoryKube
 from dovetail.kube.seam import Json, Patch, Ref, Scope
 from dovetail.model.ending import InstanceEnding
 from dovetail.providers.kwok.faults import Faults
-from dovetail.sim.demo.setting import jobs, settle, shipped
+from dovetail.sim.demo.setting import demo_setting, jobs, settle
 from dovetail.sim.demo.story import Story, daylight
 from dovetail.testing.virtual_time import VirtualTime
 
@@ -33,7 +33,7 @@ class Day:
 
     async def told(self, span: timedelta) -> None:
         """Let it be told for so long."""
-        await settle(self.kube, shipped())
+        await settle(self.kube, demo_setting())
         story = Story(
             self.kube, self.time, self.time, chance=lambda: 0.5, faults=self.faults, jobs=jobs(),
             tell=lambda at, title: self.news.append((at, title)), announce=self.endings.append,
@@ -84,7 +84,7 @@ async def test_a_day_has_batch_a_gpu_job_and_trouble() -> None:
     await day.told(timedelta(hours=24))
     assert await day.jobs() == ["reports-2", "training-1"]
     assert [at.hour for at, _ in day.news] == [10, 15, 1]
-    (short,) = day.faults.ordered
+    (short,) = day.faults.all_faults
     assert short.starts_at is not None
     assert short.starts_at.hour == 15
 

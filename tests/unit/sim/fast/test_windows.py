@@ -26,7 +26,7 @@ class Decisions:
     def touch(self, seconds: float, *, is_waiting: bool) -> None:
         """Something changes then."""
         at = timedelta(seconds=seconds)
-        self.agenda.since_start(at, lambda: self.windows.touched(is_waiting=is_waiting))
+        self.agenda.since_start(at, lambda: self.windows.touch(is_waiting=is_waiting))
 
     def after(self, seconds: float) -> list[tuple[float, bool]]:
         """All that was decided up to then."""

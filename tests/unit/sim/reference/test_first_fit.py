@@ -9,7 +9,7 @@ import pytest
 from benchmarks import scenarios
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.sim.reference.policy import provisioning
+from dovetail.sim.reference.policy import provision_plan
 from dovetail.sim.reference.standing import Occupancy
 from dovetail.testing import deployment, instance_type, node, node_pool, pod, snapshot
 from tests.oracle.check import Case, binding
@@ -21,7 +21,7 @@ def planned(cluster: Snapshot) -> Plan:
     """What the reference would do for the pods that wait."""
     standing = Occupancy()
     standing.look(cluster, NOW)
-    return provisioning(standing, cluster, NOW)
+    return provision_plan(standing, cluster, NOW)
 
 
 @pytest.mark.parametrize("seed", range(1, 9))
@@ -117,7 +117,7 @@ def test_a_second_look_at_a_changed_cluster_answers_as_a_first_look_would() -> N
     cluster = scenarios.fleet(120, 3)
     for _ in range(6):
         kept.look(cluster, NOW)
-        plan = provisioning(kept, cluster, NOW)
+        plan = provision_plan(kept, cluster, NOW)
         assert plan == planned(cluster)
         places = {key: one.name for one in plan.launches for key in one.pods}
         names = sorted(set(places.values()))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from dovetail.sim.report.page import Line, Plot, described, page, plots, svg, thinned, tick_values
+from dovetail.sim.report.page import Line, Plot, describe, page, plots, svg, thin_out, tick_values
 from dovetail.sim.report.sides import labels, sides
 from dovetail.sim.scenario.case import Decider
 from tests.unit.sim.report.outcomes import outcome, report
@@ -105,7 +105,7 @@ def test_a_description_says_what_the_lines_do() -> None:
     """Between what and what, and where it ends."""
     held = sides([outcome()])
     nodes = next(one for one in plots(held, labels(held)) if one.name == "nodes")
-    assert described(nodes) == "dovetail: between 3 and 5, at the end 5."
+    assert describe(nodes) == "dovetail: between 3 and 5, at the end 5."
 
 
 def test_ticks_are_round_and_reach_the_highest() -> None:
@@ -118,7 +118,7 @@ def test_ticks_are_round_and_reach_the_highest() -> None:
 def test_very_many_points_are_thinned_out_and_the_last_is_kept() -> None:
     """A month would be a line of megabytes."""
     points = tuple((float(at), float(at)) for at in range(10_000))
-    kept = thinned(points)
+    kept = thin_out(points)
     assert len(kept) < 700
     assert kept[-1] == points[-1]
     plot = Plot("x", "X", (Line("a", points),), str)

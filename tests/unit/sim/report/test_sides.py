@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dovetail.sim.report.data import compared, evictions, figures, heading, rehearsed_json
+from dovetail.sim.report.data import compare, evictions, figures, heading, rehearsed_json
 from dovetail.sim.report.sides import FIGURES, differences, labels, sides
 from dovetail.sim.scenario.case import Decider
 from tests.unit.sim.report.outcomes import outcome, report
@@ -51,7 +51,7 @@ def test_sides_are_named_by_what_tells_them_apart() -> None:
 def test_a_difference_is_the_second_less_the_first() -> None:
     """In its own unit, and in percent."""
     first, second = sides([DEAR, CHEAP])
-    rows = {row[0]: row[1:] for row in compared(first, second).rows}
+    rows = {row[0]: row[1:] for row in compare(first, second).rows}
     assert rows["cost"] == ("$10.00", "$8.00", "-$2.00", "-20.0 %")
     assert rows["evictions"] == ("4", "1", "-3", "-75.0 %")
     assert rows["cpu utilisation"] == ("80.0 %", "80.0 %", "+0.0 points", "")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dovetail import labels
 from dovetail.model.requirements import Requirement, requirement
-from dovetail.model.taints import Effect, Taint, Toleration, TolerationOperator, repelling
+from dovetail.model.taints import Effect, Taint, Toleration, TolerationOperator, repelling_taint
 from dovetail.model.topology import NodeTerm
 from dovetail.solve.encoding.matching import Columns
 
@@ -119,8 +119,8 @@ def test_taints_keep_away_just_as_they_do_one_by_one(
     """Hard taints rule out, soft ones are disliked."""
     columns = Columns(len(taints))
     columns.add_taints(np.arange(len(taints)), taints, ())
-    hard = [repelling(one, tolerations) is None for one in taints]
-    soft = [repelling(one, tolerations, soft=True) is not None for one in taints]
+    hard = [repelling_taint(one, tolerations) is None for one in taints]
+    soft = [repelling_taint(one, tolerations, soft=True) is not None for one in taints]
     assert columns.tolerates(tolerations).tolist() == hard
     assert columns.tolerates(tolerations).tolist() == hard
     assert columns.has_soft_taint(tolerations).tolist() == soft

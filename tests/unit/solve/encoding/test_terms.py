@@ -65,7 +65,7 @@ def test_an_absent_selector_selects_nobody() -> None:
     """`nothing` finds no profile, whatever there is."""
     index = ProfileIndex([("default", ("web",))], ("app",))
     term = Term(TermKind.ANTI, "zone", LabelSelector(nothing=True), ("default",))
-    assert index.profiles_selected(term) == []
+    assert index.selected_profiles(term) == []
 
 
 def test_a_port_is_taken_by_whoever_conflicts_with_it() -> None:

@@ -14,7 +14,7 @@ from dovetail.solve.packing.attempt import Attempt, left_of
 from dovetail.solve.packing.bulk import run_attempt
 from dovetail.solve.packing.contents import loads
 from dovetail.solve.packing.units import ANY_CELL
-from dovetail.solve.program.pod_worth import worthless
+from dovetail.solve.program.pod_worth import priceless
 from dovetail.testing.builders import deployment, instance_type, node, node_pool, pod
 from tests.unit.solve.puzzles import LARGE, SMALL, empty_attempt, encoded, random_puzzle
 
@@ -25,7 +25,7 @@ def attempts() -> Iterator[tuple[int, Attempt]]:
         enc = encode(random_puzzle(seed))
         offers, _ = undominated_offers(enc)
         if enc.groups:
-            yield seed, run_attempt(enc, offers, worthless(enc, offers))
+            yield seed, run_attempt(enc, offers, priceless(enc, offers))
 
 
 def on_one_node(pods: Iterable[Pod], kind: str, *types: InstanceType, **parts: object) -> Attempt:

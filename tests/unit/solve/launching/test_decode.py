@@ -18,7 +18,7 @@ from dovetail.solve.packing.bins import EXISTING
 from dovetail.solve.packing.bulk import run_attempt
 from dovetail.solve.packing.contents import loads
 from dovetail.solve.pipeline import solve
-from dovetail.solve.program.pod_worth import worthless
+from dovetail.solve.program.pod_worth import priceless
 from dovetail.testing.builders import deployment, instance_type, node, node_pool, pod
 from tests.unit.solve.puzzles import LARGE, SMALL, empty_attempt, encoded, puzzle, random_puzzle
 
@@ -29,7 +29,7 @@ def attempts() -> Iterator[tuple[int, Attempt]]:
         enc = encode(random_puzzle(seed))
         offers, _ = undominated_offers(enc)
         if enc.groups:
-            yield seed, run_attempt(enc, offers, worthless(enc, offers))
+            yield seed, run_attempt(enc, offers, priceless(enc, offers))
 
 
 def test_loads_count_every_pod_of_the_log_once() -> None:
@@ -113,7 +113,7 @@ def test_pods_for_nodes_that_are_there_are_named_with_them() -> None:
 def _planned(pods: tuple[Pod, ...], **parts: object) -> Attempt:
     enc = encoded(pods, SMALL, **parts)
     offers, _ = undominated_offers(enc)
-    return run_attempt(enc, offers, worthless(enc, offers))
+    return run_attempt(enc, offers, priceless(enc, offers))
 
 
 def test_those_who_stay_out_are_the_last_of_their_group() -> None:

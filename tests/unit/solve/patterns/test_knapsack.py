@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dovetail.solve.kernel import loading
-from dovetail.solve.patterns.knapsack import CPU, MEMORY, Items, bounded, simple_bounds
+from dovetail.solve.patterns.knapsack import CPU, MEMORY, Items, as_numbers, simple_bounds
 from tests.unit.solve.patterns.instances import (
     best_worth,
     drawn_items,
@@ -66,9 +66,9 @@ def test_prices_alone_bound_what_pods_are_worth() -> None:
     for seed, chance in enumerate(cases()):
         items, value_i, cap_or = drawn_items(chance)
         vectors = [vector for _, vector in drawn_ways(chance, cap_or.shape[1])]
-        bound_o = simple_bounds(items, value_i, np.array(vectors).T, bounded(cap_or))
+        bound_o = simple_bounds(items, value_i, np.array(vectors).T, as_numbers(cap_or))
         for vector in vectors:
-            alone_o = simple_bounds(items, value_i, vector[:, None], bounded(cap_or))
+            alone_o = simple_bounds(items, value_i, vector[:, None], as_numbers(cap_or))
             assert (bound_o <= alone_o).all(), seed
         for place, cap in enumerate(cap_or):
             want = best_worth(items, value_i, cap)
@@ -81,7 +81,7 @@ def test_prices_so_high_that_products_exceed_64_bits_prove_nothing_false() -> No
     """A bound that cannot be stated is as large as any number."""
     items = Items(whole([1, 1]), np.array([3]), truths([[0]]))
     vectors = [np.array([1e9, 1e15]), np.array([1e300, 0.0])]
-    cap_or = bounded(whole([9, 2**62]))
+    cap_or = as_numbers(whole([9, 2**62]))
     bound_o = simple_bounds(items, np.array([2**50]), np.array(vectors).T, cap_or)
     assert (bound_o >= 3 * 2**50).all()
 

@@ -40,7 +40,7 @@ def test_whom_a_term_selects_is_selected_by_it() -> None:
     n_selected = 0
     for number, profile in enumerate(PROFILES):
         want = [
-            place for place, term in enumerate(given) if number in index.profiles_selected(term)
+            place for place, term in enumerate(given) if number in index.selected_profiles(term)
         ]
         assert anchors.numbers(profile) == want
         assert anchors.terms_selecting(profile) == [given[place] for place in want]

@@ -18,7 +18,7 @@ from dovetail.solve.encoding.encode import Encoded, encode
 from dovetail.solve.encoding.ties import ZoneTerm
 from dovetail.solve.patterns.proof import PatternBound
 from dovetail.solve.program.bound import better, certify, fits_existing, is_as_good, most_in_one
-from dovetail.solve.program.pod_worth import worthless
+from dovetail.solve.program.pod_worth import priceless
 from dovetail.testing.builders import deployment, instance_type, node, node_pool, pod
 from tests.unit.solve.puzzles import LARGE, SMALL, encoded, puzzle, random_puzzle
 
@@ -169,7 +169,7 @@ def test_pods_without_a_place_are_worth_nothing() -> None:
     enc = encoded(deployment(3))
     offers, stands_for = undominated_offers(enc)
     nobody = enc.count_g * 0
-    values = worthless(enc, offers)
+    values = priceless(enc, offers)
     assert certify(enc, values, stands_for, placed_g=nobody, price=0) == Certificate()
     limited = solved(deployment(3, cpu=2), SMALL, limits={"default": {"nodes": 1}})
     assert limited.certificate.bound_nanousd <= 0.1e9
@@ -179,7 +179,7 @@ def test_a_spread_that_nothing_is_worth_anything_for_proves_nothing() -> None:
     """No domain can be launched into, as far as the values say."""
     enc = encoded(deployment(3, spread=[{"topology_key": "zone"}]))
     offers, stands_for = undominated_offers(enc)
-    values = worthless(enc, offers)
+    values = priceless(enc, offers)
     assert certify(enc, values, stands_for, placed_g=enc.count_g, price=9) == Certificate()
 
 

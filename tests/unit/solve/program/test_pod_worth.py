@@ -15,11 +15,11 @@ from dovetail.solve.program.lots import Lot
 from dovetail.solve.program.multipliers import Values, capacity, full_node
 from dovetail.solve.program.pod_worth import (
     appraise,
+    priceless,
     rough,
     takes,
     wanting_company,
     weights_bind,
-    worthless,
 )
 from dovetail.solve.program.sifting import solve_program
 from dovetail.testing.builders import deployment, instance_type, node_pool, pod
@@ -213,7 +213,7 @@ def test_company_is_wanted_by_those_who_ask_for_it_and_those_they_ask_for() -> N
 def test_where_nothing_can_be_bought_every_pod_is_priceless() -> None:
     """There are as many values as groups."""
     enc = encoded([pod("x", cpu=1), pod("y", cpu=2)], instance_types={})
-    values = worthless(enc, np.zeros(0, dtype=np.int64))
+    values = priceless(enc, np.zeros(0, dtype=np.int64))
     assert np.isinf(values.cell_worth(0)).all()
     assert np.isinf(values.cell_worth(1)).all()
 

@@ -18,7 +18,7 @@ from dovetail.solve.finishing.ranking import rank
 from dovetail.solve.finishing.rescue import rescue
 from dovetail.solve.packing.attempt import Attempt, PackingResult, left_of, new_attempt
 from dovetail.solve.packing.bulk import run_attempt
-from dovetail.solve.program.pod_worth import rough, worthless
+from dovetail.solve.program.pod_worth import priceless, rough
 from dovetail.solve.puzzle import Puzzle, canonical
 from dovetail.solve.search.portfolio import cheaper_plan, plan_for_few
 from dovetail.solve.zones.settle import settle_all
@@ -49,7 +49,7 @@ def attempted(
     )
     enc = encode(canonical(msgspec.structs.replace(puzzle, **changes)))
     offers = np.arange(enc.n_offers)
-    return run_attempt(enc, offers, worthless(enc, offers))
+    return run_attempt(enc, offers, priceless(enc, offers))
 
 
 @pytest.mark.parametrize("zone", ["a", "b", "c"])

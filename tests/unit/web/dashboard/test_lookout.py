@@ -50,7 +50,7 @@ def test_whoever_comes_is_told_everything_but_what_the_next_change_tells() -> No
     lookout = Lookout()
     waiting = msgspec.structs.replace(CLUSTER, pods=(pod("w", cpu=2),), nodes=())
     lookout.look(waiting, NOW)
-    lookout.decided(waiting, decide(waiting, NOW), NOW, 0.1)
+    lookout.note_plan(waiting, decide(waiting, NOW), NOW, 0.1)
     whole = lookout.whole()
     assert whole is not None
     assert whole.is_whole
@@ -64,11 +64,11 @@ def test_whoever_comes_is_told_everything_but_what_the_next_change_tells() -> No
 def test_a_decision_that_does_nothing_is_no_line() -> None:
     """Nor are pods again that still cannot be placed."""
     lookout = Lookout()
-    lookout.decided(CLUSTER, Plan(), NOW, 0.1)
+    lookout.note_plan(CLUSTER, Plan(), NOW, 0.1)
     assert lookout.look(CLUSTER, NOW).entries == ()
     stuck = msgspec.structs.replace(CLUSTER, pods=(pod("huge", cpu=900),))
     for _ in range(2):
-        lookout.decided(stuck, decide(stuck, NOW), NOW, 0.1)
+        lookout.note_plan(stuck, decide(stuck, NOW), NOW, 0.1)
     assert len(lookout.look(stuck, NOW).entries) == 1
 
 
@@ -78,7 +78,7 @@ def test_pods_that_are_still_stuck_are_no_news_when_another_finds_a_place() -> N
     both = msgspec.structs.replace(CLUSTER, pods=(pod("v", cpu=99), pod("w", cpu=99)))
     one = msgspec.structs.replace(both, pods=both.pods[:1])
     for cluster, n_lines in ((both, 1), (one, 0), (both, 1)):
-        lookout.decided(cluster, decide(cluster, NOW), NOW, 0.1)
+        lookout.note_plan(cluster, decide(cluster, NOW), NOW, 0.1)
         assert len(lookout.look(cluster, NOW).entries) == n_lines
 
 
@@ -98,15 +98,15 @@ def test_a_line_can_be_asked_about_by_decision_and_place() -> None:
     """One that was never made cannot."""
     lookout = Lookout()
     waiting = msgspec.structs.replace(CLUSTER, pods=(pod("w", cpu=2),), nodes=())
-    lookout.decided(waiting, decide(waiting, NOW), NOW, 0.1)
+    lookout.note_plan(waiting, decide(waiting, NOW), NOW, 0.1)
     (entry,) = lookout.look(waiting, NOW).entries
-    held = lookout.remembered(entry.number)
+    held = lookout.decision_of(entry.number)
     assert held is not None
     answer = explain_deed(held, entry.deed.place)
     assert answer is not None
     assert "1 pod did not fit" in answer.verdict
     assert explain_deed(held, 9) is None
-    assert lookout.remembered(99) is None
+    assert lookout.decision_of(99) is None
 
 
 def test_samples_come_every_few_minutes() -> None:

@@ -42,7 +42,7 @@ def count(name: str, path: str) -> Column:
     return Column(name, at(path, 0), "integer")
 
 
-def found(tree: Json, path: str) -> list[Json]:
+def values_at(tree: Json, path: str) -> list[Json]:
     """What a JSON path leads to, as far as column definitions use them."""
     values = [tree]
     for step in _STEP.finditer(path):
@@ -62,32 +62,32 @@ def _inner(value: Json, step: re.Match[str]) -> list[Json]:
 
 def first(tree: Json, path: str, absent: Json = "") -> Json:
     """The first thing that a path leads to."""
-    return next(iter(found(tree, path)), absent)
+    return next(iter(values_at(tree, path)), absent)
 
 
 def word(tree: Json, path: str, absent: str = "") -> str:
     """The first text that a path leads to; an empty one is none."""
-    said = first(tree, path)
-    return said if isinstance(said, str) and said else absent
+    value = first(tree, path)
+    return value if isinstance(value, str) and value else absent
 
 
 def number(tree: Json, path: str) -> int:
     """The first whole number that a path leads to, or 0."""
-    said = first(tree, path, 0)
-    return said if isinstance(said, int) else 0
+    value = first(tree, path, 0)
+    return value if isinstance(value, int) else 0
 
 
 def at(path: str, absent: Json = "") -> Cell:
     """A cell that shows what stands at a path."""
-    return lambda tree, _: shown(first(tree, path, absent))
+    return lambda tree, _: value_json(first(tree, path, absent))
 
 
-def said(path: str, absent: str = NONE) -> Cell:
+def text_cell(path: str, absent: str = NONE) -> Cell:
     """A cell that shows a text, and a word where there is none."""
     return lambda tree, _: word(tree, path, absent)
 
 
-def shown(value: Json) -> Json:
+def value_json(value: Json) -> Json:
     """A value as a table has it: truth in small letters, trees as JSON."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -99,21 +99,21 @@ def shown(value: Json) -> Json:
 def size(path: str) -> Cell:
     """A cell that counts what stands at a path."""
 
-    def counted(tree: Obj, _: datetime) -> Json:
-        held = first(tree, path, None)
-        return len(held) if isinstance(held, dict | list) else 0
+    def count_cell(tree: Obj, _: datetime) -> Json:
+        value = first(tree, path, None)
+        return len(value) if isinstance(value, dict | list) else 0
 
-    return counted
+    return count_cell
 
 
-def joined(values: list[Json], absent: str = NONE) -> str:
+def joined_texts(values: list[Json], absent: str = NONE) -> str:
     """Texts with commas between them."""
     return ",".join(str(value) for value in values) or absent
 
 
 def joined_at(path: str, absent: str = NONE) -> Cell:
     """A cell of all that a path leads to."""
-    return lambda tree, _: joined(found(tree, path), absent)
+    return lambda tree, _: joined_texts(values_at(tree, path), absent)
 
 
 def labels(path: str) -> Cell:
@@ -121,9 +121,9 @@ def labels(path: str) -> Cell:
     return lambda tree, _: labels_text(first(tree, path, None))
 
 
-def labels_text(held: Json) -> str:
+def labels_text(tree: Json) -> str:
     """Labels as a selector writes them."""
-    pairs = sorted(mapping(held).items())
+    pairs = sorted(mapping(tree).items())
     return ",".join(f"{key}={value}" for key, value in pairs) or NONE
 
 
@@ -132,20 +132,20 @@ def selector(path: str) -> Cell:
     return lambda tree, _: selector_text(first(tree, path, None))
 
 
-def selector_text(held: Json) -> str:
+def selector_text(selector: Json) -> str:
     """A label selector in one line; nothing selected is none, all is none as well."""
-    if held is None:
+    if selector is None:
         return NONE
-    tree = mapping(held)
+    tree = mapping(selector)
     terms = {str(key): f"{key}={value}" for key, value in mapping(tree.get("matchLabels")).items()}
     said_by = [terms[key] for key in sorted(terms)]
     said_by += [_term(mapping(item)) for item in items(tree.get("matchExpressions"))]
     return ",".join(sorted(said_by)) or NONE
 
 
-def _term(one: Mapping[str, Json]) -> str:
-    key, how = str(one.get("key")), str(one.get("operator"))
-    values = ",".join(sorted(str(value) for value in items(one.get("values"))))
+def _term(term: Mapping[str, Json]) -> str:
+    key, how = str(term.get("key")), str(term.get("operator"))
+    values = ",".join(sorted(str(value) for value in items(term.get("values"))))
     words = {"In": "in", "NotIn": "notin"}
     if how in words:
         return f"{key} {words[how]} ({values})"
@@ -186,4 +186,4 @@ _SPANS: Final = (
 
 NAME: Final = Column("Name", at(".metadata.name"))
 AGE: Final = Column("Age", lambda tree, now: since(word(tree, ".metadata.creationTimestamp"), now))
-CREATED: Final = Column("Created At", said(".metadata.creationTimestamp"))
+CREATED: Final = Column("Created At", text_cell(".metadata.creationTimestamp"))

@@ -16,16 +16,16 @@ from dovetail.apiserver.http.columns.cells import (
     at,
     count,
     first,
-    found,
-    joined,
     joined_at,
+    joined_texts,
     labels,
     number,
-    said,
     selector,
-    shown,
     since,
     size,
+    text_cell,
+    value_json,
+    values_at,
     wide,
     word,
 )
@@ -60,36 +60,36 @@ def _source(tree: Obj, _: datetime) -> str:
 
 def _ports(tree: Obj, _: datetime) -> str:
     told = []
-    for item in found(tree, ".spec.ports[*]"):
+    for item in values_at(tree, ".spec.ports[*]"):
         node_port = number(item, ".nodePort")
         middle = f":{node_port}" if node_port else ""
         told.append(f"{number(item, '.port')}{middle}/{word(item, '.protocol')}")
-    return joined(list(told))
+    return joined_texts(list(told))
 
 
 def _external(tree: Obj, _: datetime) -> str:
     if word(tree, ".spec.type") == "ExternalName":
         return word(tree, ".spec.externalName")
-    balanced = found(tree, ".status.loadBalancer.ingress[*].ip")
-    balanced += found(tree, ".status.loadBalancer.ingress[*].hostname")
-    outside = joined(balanced + found(tree, ".spec.externalIPs[*]"))
+    balanced = values_at(tree, ".status.loadBalancer.ingress[*].ip")
+    balanced += values_at(tree, ".status.loadBalancer.ingress[*].hostname")
+    outside = joined_texts(balanced + values_at(tree, ".spec.externalIPs[*]"))
     is_waiting = outside == NONE and word(tree, ".spec.type") == "LoadBalancer"
     return "<pending>" if is_waiting else outside
 
 
 def _subjects(kind: str) -> Cell:
-    def named(tree: Obj, _: datetime) -> str:
+    def names_cell(tree: Obj, _: datetime) -> str:
         told = []
-        for item in found(tree, f'.subjects[?(@.kind=="{kind}")]'):
+        for item in values_at(tree, f'.subjects[?(@.kind=="{kind}")]'):
             place = word(item, ".namespace")
             told.append(f"{place}/{word(item, '.name')}" if place else word(item, ".name"))
         return ", ".join(told)
 
-    return named
+    return names_cell
 
 
 def _quota(kind: str) -> Cell:
-    def told(tree: Obj, _: datetime) -> str:
+    def lines_cell(tree: Obj, _: datetime) -> str:
         hard, used = (first(tree, f".status.{field}", None) for field in ("hard", "used"))
         if not isinstance(hard, dict):
             return ""
@@ -101,7 +101,7 @@ def _quota(kind: str) -> Cell:
         ]
         return ", ".join(lines)
 
-    return told
+    return lines_cell
 
 
 EVENTS: Final = (
@@ -131,7 +131,7 @@ LEASES: Final = (NAME, Column("Holder", at(".spec.holderIdentity")), AGE)
 SERVICES: Final = (
     NAME,
     Column("Type", at(".spec.type")),
-    Column("Cluster-IP", said(".spec.clusterIP")),
+    Column("Cluster-IP", text_cell(".spec.clusterIP")),
     Column("External-IP", _external),
     Column("Port(s)", _ports),
     AGE,
@@ -166,15 +166,17 @@ TEMPLATES: Final = (
 POLICIES: Final = (NAME, Column("Pod-Selector", selector(".spec.podSelector")), AGE)
 INGRESSES: Final = (
     NAME,
-    Column("Class", said(".spec.ingressClassName")),
+    Column("Class", text_cell(".spec.ingressClassName")),
     Column("Hosts", joined_at(".spec.rules[*].host", "*")),
     Column("Address", joined_at(".status.loadBalancer.ingress[*].ip", "")),
-    Column("Ports", lambda tree, _: "80, 443" if found(tree, ".spec.tls[*]") else "80"),
+    Column("Ports", lambda tree, _: "80, 443" if values_at(tree, ".spec.tls[*]") else "80"),
     AGE,
 )
 REVISIONS: Final = (
     NAME,
-    Column("Controller", lambda tree, _: shown(first(tree, ".metadata.ownerReferences[*].name"))),
+    Column(
+        "Controller", lambda tree, _: value_json(first(tree, ".metadata.ownerReferences[*].name"))
+    ),
     Column("Revision", at(".revision")),
     AGE,
 )
@@ -195,7 +197,9 @@ def _class_name(tree: Obj, _: datetime) -> str:
 
 
 def _access(path: str) -> Cell:
-    return lambda tree, _: ",".join(_MODES.get(str(item), str(item)) for item in found(tree, path))
+    return lambda tree, _: ",".join(
+        _MODES.get(str(item), str(item)) for item in values_at(tree, path)
+    )
 
 
 def _claim(tree: Obj, _: datetime) -> str:
@@ -206,7 +210,7 @@ def _claim(tree: Obj, _: datetime) -> str:
 def _phase(tree: Obj, _: datetime) -> Json:
     return (
         "Terminating"
-        if found(tree, ".metadata.deletionTimestamp")
+        if values_at(tree, ".metadata.deletionTimestamp")
         else first(tree, ".status.phase")
     )
 

@@ -16,14 +16,14 @@ from dovetail.apiserver.http.columns.cells import (
     at,
     count,
     first,
-    found,
     joined_at,
     labels,
     number,
-    said,
     selector,
     since,
     span,
+    text_cell,
+    values_at,
     wide,
     word,
 )
@@ -36,7 +36,7 @@ _ROLE: Final = "node-role.kubernetes.io/"
 
 def _is_sidecar(tree: Obj, name: str) -> bool:
     path = f'.spec.initContainers[?(@.name=="{name}")].restartPolicy'
-    return found(tree, path) == ["Always"]
+    return values_at(tree, path) == ["Always"]
 
 
 def _reason(status: Obj) -> str:
@@ -53,14 +53,14 @@ def _reason(status: Obj) -> str:
     return f"Signal:{signal}" if signal else f"ExitCode:{number(ended, '.exitCode')}"
 
 
-def _beginning(tree: Obj) -> str:
+def _init_progress(tree: Obj) -> str:
     """How far the init containers are, while they are not through."""
     statuses = [
         mapping(item) for item in items(mapping(tree.get("status")).get("initContainerStatuses"))
     ]
-    n_all = len(found(tree, ".spec.initContainers[*].name"))
+    n_all = len(values_at(tree, ".spec.initContainers[*].name"))
     for place, item in enumerate(statuses):
-        ended = found(item, ".state.terminated.exitCode")
+        ended = values_at(item, ".state.terminated.exitCode")
         is_up = _is_sidecar(tree, word(item, ".name")) and item.get("started") is True
         if ended == [0] or is_up:
             continue
@@ -74,48 +74,48 @@ def _beginning(tree: Obj) -> str:
 def status(tree: Obj, _: datetime) -> str:
     """The pod's state in one word, as kubectl users know it."""
     reason = word(tree, ".status.reason") or word(tree, ".status.phase")
-    gated = found(tree, '.status.conditions[?(@.type=="PodScheduled")].reason')
+    gated = values_at(tree, '.status.conditions[?(@.type=="PodScheduled")].reason')
     if gated == ["SchedulingGated"]:
         reason = "SchedulingGated"
-    reason = _beginning(tree) or _running(tree, reason)
-    if not found(tree, ".metadata.deletionTimestamp"):
+    reason = _init_progress(tree) or _container_state(tree, reason)
+    if not values_at(tree, ".metadata.deletionTimestamp"):
         return reason
     if word(tree, ".status.reason") == "NodeLost":
         return "Unknown"
     return reason if word(tree, ".status.phase") in _ENDED else "Terminating"
 
 
-def _running(tree: Obj, reason: str) -> str:
+def _container_state(tree: Obj, reason: str) -> str:
     has_running = False
-    for item in reversed(found(tree, ".status.containerStatuses[*]")):
-        held = mapping(item)
-        reason = _reason(held) or reason
-        is_running = bool(found(held, ".state.running"))
-        has_running = has_running or (held.get("ready") is True and is_running)
+    for item in reversed(values_at(tree, ".status.containerStatuses[*]")):
+        container = mapping(item)
+        reason = _reason(container) or reason
+        is_running = bool(values_at(container, ".state.running"))
+        has_running = has_running or (container.get("ready") is True and is_running)
     if reason == "Completed" and has_running:
-        is_ready = found(tree, '.status.conditions[?(@.type=="Ready")].status') == ["True"]
+        is_ready = values_at(tree, '.status.conditions[?(@.type=="Ready")].status') == ["True"]
         return "Running" if is_ready else "NotReady"
     return reason
 
 
 def _ready(tree: Obj, _: datetime) -> str:
     running = [
-        mapping(item).get("ready") is True and bool(found(item, ".state.running"))
-        for item in found(tree, ".status.containerStatuses[*]")
+        mapping(item).get("ready") is True and bool(values_at(item, ".state.running"))
+        for item in values_at(tree, ".status.containerStatuses[*]")
     ]
-    names = [str(item) for item in found(tree, ".spec.initContainers[*].name")]
+    names = [str(item) for item in values_at(tree, ".spec.initContainers[*].name")]
     sidecars = [name for name in names if _is_sidecar(tree, name)]
     up = [
         sidecar
         for sidecar in sidecars
-        if found(tree, f'.status.initContainerStatuses[?(@.name=="{sidecar}")].ready') == [True]
+        if values_at(tree, f'.status.initContainerStatuses[?(@.name=="{sidecar}")].ready') == [True]
     ]
-    n_ready = (0 if _beginning(tree) else sum(running)) + len(up)
-    return f"{n_ready}/{len(found(tree, '.spec.containers[*].name')) + len(sidecars)}"
+    n_ready = (0 if _init_progress(tree) else sum(running)) + len(up)
+    return f"{n_ready}/{len(values_at(tree, '.spec.containers[*].name')) + len(sidecars)}"
 
 
 def _restarts(tree: Obj, now: datetime) -> str:
-    statuses = found(tree, ".status.containerStatuses[*]")
+    statuses = values_at(tree, ".status.containerStatuses[*]")
     n_restarts = sum(number(item, ".restartCount") for item in statuses)
     ends = [word(item, ".lastState.terminated.finishedAt") for item in statuses]
     last = max(ends, default="")
@@ -123,13 +123,13 @@ def _restarts(tree: Obj, now: datetime) -> str:
 
 
 def _gates(tree: Obj, _: datetime) -> str:
-    gates = found(tree, ".spec.readinessGates[*].conditionType")
+    gates = values_at(tree, ".spec.readinessGates[*].conditionType")
     if not gates:
         return NONE
     met = [
         gate
         for gate in gates
-        if found(tree, f'.status.conditions[?(@.type=="{gate}")].status') == ["True"]
+        if values_at(tree, f'.status.conditions[?(@.type=="{gate}")].status') == ["True"]
     ]
     return f"{len(met)}/{len(gates)}"
 
@@ -140,26 +140,26 @@ PODS: Final = (
     Column("Status", status),
     Column("Restarts", _restarts),
     AGE,
-    wide("IP", said(".status.podIPs[*].ip")),
-    wide("Node", said(".spec.nodeName")),
-    wide("Nominated Node", said(".status.nominatedNodeName")),
+    wide("IP", text_cell(".status.podIPs[*].ip")),
+    wide("Node", text_cell(".spec.nodeName")),
+    wide("Nominated Node", text_cell(".status.nominatedNodeName")),
     wide("Readiness Gates", _gates),
 )
 
 
 def _node_status(tree: Obj, _: datetime) -> str:
-    ready = found(tree, '.status.conditions[?(@.type=="Ready")].status')
-    words = ["Ready" if said == "True" else "NotReady" for said in ready] or ["Unknown"]
-    if found(tree, ".spec.unschedulable") == [True]:
+    ready = values_at(tree, '.status.conditions[?(@.type=="Ready")].status')
+    words = ["Ready" if status == "True" else "NotReady" for status in ready] or ["Unknown"]
+    if values_at(tree, ".spec.unschedulable") == [True]:
         words.append("SchedulingDisabled")
     return ",".join(words)
 
 
 def _roles(tree: Obj, _: datetime) -> str:
-    held = mapping(first(tree, ".metadata.labels", None))
-    roles = {key.removeprefix(_ROLE) for key in held if key.startswith(_ROLE)}
-    if held.get("kubernetes.io/role"):
-        roles.add(str(held["kubernetes.io/role"]))
+    labels = mapping(first(tree, ".metadata.labels", None))
+    roles = {key.removeprefix(_ROLE) for key in labels if key.startswith(_ROLE)}
+    if labels.get("kubernetes.io/role"):
+        roles.add(str(labels["kubernetes.io/role"]))
     return ",".join(sorted(role for role in roles if role)) or NONE
 
 
@@ -170,7 +170,7 @@ def _kernel(tree: Obj, _: datetime) -> str:
 
 
 def _address(kind: str) -> Cell:
-    return said(f'.status.addresses[?(@.type=="{kind}")].address')
+    return text_cell(f'.status.addresses[?(@.type=="{kind}")].address')
 
 
 NODES: Final = (
@@ -181,9 +181,9 @@ NODES: Final = (
     Column("Version", at(".status.nodeInfo.kubeletVersion")),
     wide("Internal-IP", _address("InternalIP")),
     wide("External-IP", _address("ExternalIP")),
-    wide("OS-Image", said(".status.nodeInfo.osImage", UNKNOWN)),
+    wide("OS-Image", text_cell(".status.nodeInfo.osImage", UNKNOWN)),
     wide("Kernel-Version", _kernel),
-    wide("Container-Runtime", said(".status.nodeInfo.containerRuntimeVersion", UNKNOWN)),
+    wide("Container-Runtime", text_cell(".status.nodeInfo.containerRuntimeVersion", UNKNOWN)),
 )
 
 
@@ -205,11 +205,11 @@ _JOB_STATES: Final = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
 
 
 def _job_status(tree: Obj, _: datetime) -> str:
-    holding = found(tree, '.status.conditions[?(@.status=="True")].type')
+    holding = values_at(tree, '.status.conditions[?(@.status=="True")].type')
     for end in ("Complete", "Failed"):
         if end in holding:
             return end
-    if found(tree, ".metadata.deletionTimestamp"):
+    if values_at(tree, ".metadata.deletionTimestamp"):
         return "Terminating"
     return next((state for state in _JOB_STATES if state in holding), "Running")
 
@@ -238,9 +238,9 @@ def _last_schedule(tree: Obj, now: datetime) -> str:
     return since(last, now) if last else NONE
 
 
-def _suspended(tree: Obj, _: datetime) -> str:
-    said = first(tree, ".spec.suspend", None)
-    return UNSET if said is None else str(said)
+def _suspend_text(tree: Obj, _: datetime) -> str:
+    value = first(tree, ".spec.suspend", None)
+    return UNSET if value is None else str(value)
 
 
 def _target(tree: Obj, _: datetime) -> str:
@@ -251,7 +251,7 @@ def _target(tree: Obj, _: datetime) -> str:
 def _targets(tree: Obj, _: datetime) -> str:
     """What is measured, and what is wanted of it; nobody measures here."""
     shown = []
-    for metric in found(tree, ".spec.metrics[*]"):
+    for metric in values_at(tree, ".spec.metrics[*]"):
         name = word(metric, ".resource.name")
         wanted = first(metric, ".resource.target.averageUtilization", None)
         shown.append(f"{name}: {UNKNOWN}/{wanted}%" if wanted is not None else UNKNOWN)
@@ -293,9 +293,9 @@ JOBS: Final = (
 CRON_JOBS: Final = (
     NAME,
     Column("Schedule", at(".spec.schedule")),
-    Column("Timezone", said(".spec.timeZone")),
-    Column("Suspend", _suspended),
-    Column("Active", lambda tree, _: len(found(tree, ".status.active[*]")), "integer"),
+    Column("Timezone", text_cell(".spec.timeZone")),
+    Column("Suspend", _suspend_text),
+    Column("Active", lambda tree, _: len(values_at(tree, ".status.active[*]")), "integer"),
     Column("Last Schedule", _last_schedule),
     AGE,
     wide("Containers", joined_at(".spec.jobTemplate.spec.template.spec.containers[*].name", "")),

@@ -70,10 +70,10 @@ def _scalar(value: object) -> str:
 def _text(text: str) -> str:
     if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
         return text
-    return '"' + "".join(_escaped(character) for character in text) + '"'
+    return '"' + "".join(_escape(character) for character in text) + '"'
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     if character in _NAMED_ESCAPES:
         return _NAMED_ESCAPES[character]
     if " " <= character <= "~":

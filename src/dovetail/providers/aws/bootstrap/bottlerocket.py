@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from dovetail.providers.aws.bootstrap.inputs import BootstrapInputs, UserDataError
-from dovetail.providers.aws.bootstrap.kubelet_settings import checked, cluster_dns, max_pods
+from dovetail.providers.aws.bootstrap.kubelet_settings import check_map, cluster_dns, max_pods
 from dovetail.providers.aws.bootstrap.registration import node_labels, node_taints
 from dovetail.providers.aws.bootstrap.toml_text import toml_text
 
@@ -86,7 +86,7 @@ _KNOWN: Final = frozenset(
 
 def bottlerocket(inputs: BootstrapInputs) -> str:
     """The user's settings, and ours over them."""
-    settings = _table(_parsed(inputs.custom or ""), "settings")
+    settings = _table(_parse(inputs.custom or ""), "settings")
     theirs = _table(settings, "settings", "kubernetes")
     kubernetes = {key: value for key, value in theirs.items() if key in _KNOWN}
     users_labels = _table(kubernetes, "settings.kubernetes", "node-labels")
@@ -103,7 +103,7 @@ def bottlerocket(inputs: BootstrapInputs) -> str:
 
 def ignored_settings(custom: str | None) -> tuple[str, ...]:
     """Which of the user's settings are left out, sorted, for a warning. Raises UserDataError."""
-    tree = _parsed(custom or "")
+    tree = _parse(custom or "")
     kubernetes = _table(_table(tree, "settings"), "settings", "kubernetes")
     unknown = (f"settings.kubernetes.{key}" for key in kubernetes.keys() - _KNOWN)
     return tuple(sorted((*unknown, *(tree.keys() - {"settings"}))))
@@ -141,7 +141,7 @@ def _maps(inputs: BootstrapInputs) -> dict[str, object]:
         ("kube-reserved", "kubeReserved", kubelet.kube_reserved),
         ("system-reserved", "systemReserved", kubelet.system_reserved),
     )
-    return {key: checked(f"spec.kubelet.{name}", given) for key, name, given in maps if given}
+    return {key: check_map(f"spec.kubelet.{name}", given) for key, name, given in maps if given}
 
 
 def _taints(inputs: BootstrapInputs) -> dict[str, list[str]]:
@@ -180,7 +180,7 @@ def _is_new(text: str) -> bool:
     return matched is not None and tuple(map(int, matched.groups())) >= _BINDS_BY_ITSELF
 
 
-def _parsed(custom: str) -> dict[str, object]:
+def _parse(custom: str) -> dict[str, object]:
     try:
         return tomllib.loads(custom)
     except (ValueError, RecursionError) as error:

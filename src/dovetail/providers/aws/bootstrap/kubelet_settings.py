@@ -81,11 +81,11 @@ def _map_flags(inputs: BootstrapInputs) -> Iterator[str]:
     )
     for flag, field, sign, settings in maps:
         if settings:
-            pairs = checked(f"spec.kubelet.{field}", settings).items()
+            pairs = check_map(f"spec.kubelet.{field}", settings).items()
             yield f"--{flag}=" + ",".join(f"{key}{sign}{value}" for key, value in pairs)
 
 
-def checked(field: str, settings: Mapping[str, str]) -> dict[str, str]:
+def check_map(field: str, settings: Mapping[str, str]) -> dict[str, str]:
     """A map of settings, sorted. Raises UserDataError for what a kubelet would read otherwise."""
     for key, value in settings.items():
         for text in (key, value):

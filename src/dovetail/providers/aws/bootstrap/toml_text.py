@@ -34,7 +34,7 @@ def _value(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return _quoted(value)
+            return _quote(value)
         case float() if math.isnan(value):
             return "nan"
         case int() | float():
@@ -52,14 +52,14 @@ def _value(value: object) -> str:
 
 
 def _key(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else _quoted(key)
+    return key if _BARE_KEY.fullmatch(key) else _quote(key)
 
 
-def _quoted(text: str) -> str:
-    return '"' + "".join(_escaped(character) for character in text) + '"'
+def _quote(text: str) -> str:
+    return '"' + "".join(_escape(character) for character in text) + '"'
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     if character in _NAMED_ESCAPES:
         return _NAMED_ESCAPES[character]
     if character < " " or character == "\x7f":

@@ -38,10 +38,10 @@ def _call(inputs: BootstrapInputs) -> str:
     }
     for name, value in arguments.items():
         _refuse_tags(value, name)
-    given = (f"-{name} {_quoted(value)}" for name, value in arguments.items() if value)
+    given = (f"-{name} {_quote(value)}" for name, value in arguments.items() if value)
     return " ".join((_SCRIPT, *given))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Text in which PowerShell expands nothing."""
     return "'" + _SINGLE_QUOTES.sub(r"\1\1", text) + "'"

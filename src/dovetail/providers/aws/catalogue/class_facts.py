@@ -152,12 +152,17 @@ def _candidates(
     roots = tuple(mapping for mapping in mappings if mapping.root_volume)
     if family is Family.CUSTOM:
         return (*roots, *mappings[-1:])
-    return (*roots, *(one for one in mappings if one.device_name == own.ephemeral_device))
+    return (
+        *roots,
+        *(mapping for mapping in mappings if mapping.device_name == own.ephemeral_device),
+    )
 
 
 def _capacity(spec: EC2NodeClassSpec, settings: AwsSettings) -> CapacityFacts:
     own = traits(family_of(spec))
-    efa_only = [one for one in spec.network_interfaces if one.interface_type == _EFA_ONLY]
+    efa_only = [
+        interface for interface in spec.network_interfaces if interface.interface_type == _EFA_ONLY
+    ]
     return CapacityFacts(
         os=own.os,
         has_eni_limited_pods=own.supports_eni_limited_density,
@@ -174,7 +179,7 @@ def _capacity(spec: EC2NodeClassSpec, settings: AwsSettings) -> CapacityFacts:
         n_volumes=len(spec.block_device_mappings or own.block_devices) or 1,
         n_interfaces=len(spec.network_interfaces),
         n_efa_only=len(efa_only),
-        n_efa_only_on_first_card=sum(one.network_card_index == 0 for one in efa_only),
+        n_efa_only_on_first_card=sum(interface.network_card_index == 0 for interface in efa_only),
     )
 
 

@@ -42,5 +42,5 @@ def _takes(machine: MachineType, interfaces: tuple[NetworkInterface, ...]) -> bo
         machine.has_ena
         and n_efa_only <= machine.efas
         and all(count <= places.get(card, 0) for card, count in on_card.items())
-        and all(one.device_index < places.get(one.network_card_index, 0) for one in interfaces)
+        and all(card.device_index < places.get(card.network_card_index, 0) for card in interfaces)
     )

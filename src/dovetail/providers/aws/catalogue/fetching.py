@@ -52,10 +52,10 @@ async def machine_types(ec2: EC2Client) -> tuple[MachineType, ...]:
         ],
         PaginationConfig={"PageSize": _TYPES},
     )
-    with calling(_DESCRIBE_TYPES), _reading(_DESCRIBE_TYPES):
+    with calling(_DESCRIBE_TYPES), _raise_faults(_DESCRIBE_TYPES):
         async for page in pages:
             described = msgspec.convert(page["InstanceTypes"], list[DescribedType])
-            machines.extend(from_described(one) for one in described if is_wanted(one))
+            machines.extend(from_described(item) for item in described if is_wanted(item))
     return tuple(sorted(machines, key=lambda machine: machine.name))
 
 
@@ -65,7 +65,7 @@ async def zones_by_type(ec2: EC2Client) -> dict[str, tuple[str, ...]]:
     pages = ec2.get_paginator("describe_instance_type_offerings").paginate(
         LocationType="availability-zone", PaginationConfig={"PageSize": _OFFERINGS}
     )
-    with calling(_DESCRIBE_OFFERINGS), _reading(_DESCRIBE_OFFERINGS):
+    with calling(_DESCRIBE_OFFERINGS), _raise_faults(_DESCRIBE_OFFERINGS):
         async for page in pages:
             for offering in page["InstanceTypeOfferings"]:
                 zones.setdefault(offering["InstanceType"], []).append(offering["Location"])
@@ -85,7 +85,7 @@ async def on_demand_prices(pricing: PricingClient, region: str) -> dict[str, int
             ],
             PaginationConfig={"PageSize": _PRODUCTS},
         )
-        with calling(_GET_PRODUCTS), _reading(_GET_PRODUCTS):
+        with calling(_GET_PRODUCTS), _raise_faults(_GET_PRODUCTS):
             async for page in pages:
                 prices |= on_demand_nanousd(page["PriceList"], currency(region))
     return {name: prices[name] for name in sorted(prices)}
@@ -101,7 +101,7 @@ async def spot_prices(
         StartTime=now,
         PaginationConfig={"PageSize": _SPOT_PRICES},
     )
-    with calling(_DESCRIBE_SPOT), _reading(_DESCRIBE_SPOT):
+    with calling(_DESCRIBE_SPOT), _raise_faults(_DESCRIBE_SPOT):
         async for page in pages:
             history.extend(map(_spot_price, page["SpotPriceHistory"]))
     zone_ids = {entry.zone: entry.zone_id for entry in history if entry.zone_id}
@@ -119,7 +119,7 @@ def _spot_price(entry: SpotPriceTypeDef) -> SpotPrice:
 
 
 @contextmanager
-def _reading(action: str) -> Iterator[None]:
+def _raise_faults(action: str) -> Iterator[None]:
     """Raise what an answer that makes no sense leads to as `CallFailedError`."""
     try:
         yield

@@ -91,8 +91,8 @@ class _Resolution:
         memory = self._inputs.memory_bytes.get((machine.name, facts.image_set), 0)
         resources = node_resources(machine, facts.capacity, memory)
         listed = offerings(self._market(machine, is_usable=not resources.error))
-        zones = tuple(sorted({(one.zone, self._zone_ids.get(one.zone, "")) for one in listed}))
-        capacity_types = tuple(sorted({one.capacity_type for one in listed}))
+        zones = tuple(sorted({(item.zone, self._zone_ids.get(item.zone, "")) for item in listed}))
+        capacity_types = tuple(sorted({offering.capacity_type for offering in listed}))
         return InstanceType(
             name=machine.name,
             requirements=requirements(machine, self._place, offered_labels(zones, capacity_types)),
@@ -122,7 +122,7 @@ class _Resolution:
             n_partitions=facts.placement_group.n_partitions,
             marks=self._marks.get(machine.name, frozenset()) | self._marks.get("", frozenset()),
             reservations=tuple(
-                self._reserved(reservation)
+                self._reserved_place(reservation)
                 for reservation in self._reservations.get(machine.name, ())
             ),
         )
@@ -141,7 +141,7 @@ class _Resolution:
             return on_demand_nanousd
         return self._inputs.spot_nanousd.get((machine.name, zone), UNKNOWN)
 
-    def _reserved(self, reservation: ReservationFacts) -> ReservedPlace:
+    def _reserved_place(self, reservation: ReservationFacts) -> ReservedPlace:
         return ReservedPlace(
             id=reservation.id,
             zone=reservation.zone,
@@ -159,24 +159,22 @@ def _marks(facts: ClassFacts, inputs: CatalogueInputs) -> _Marks:
     A mark without a placement group holds for every class.
     """
     marks: dict[str, set[tuple[str, str, str]]] = {}
-    for one in inputs.unavailable:
-        if one.placement_group_id in ("", facts.placement_group.id):
-            key = (one.zone, one.capacity_type, one.partition)
-            marks.setdefault(one.instance_type, set()).add(key)
+    for offering in inputs.unavailable:
+        if offering.placement_group_id in ("", facts.placement_group.id):
+            key = (offering.zone, offering.capacity_type, offering.partition)
+            marks.setdefault(offering.instance_type, set()).add(key)
     if inputs.unavailable_capacity_types:
         marks[""] = {
             (place.zone, capacity_type, "")
             for place in facts.subnet_zones
             for capacity_type in inputs.unavailable_capacity_types
         }
-    return {name: frozenset(found) for name, found in marks.items()}
+    return {name: frozenset(offerings) for name, offerings in marks.items()}
 
 
-def _by_type(
-    reservations: tuple[ReservationFacts, ...],
-) -> dict[str, tuple[ReservationFacts, ...]]:
+def _by_type(reservations: tuple[ReservationFacts, ...]) -> dict[str, tuple[ReservationFacts, ...]]:
     by_type: dict[str, tuple[ReservationFacts, ...]] = {}
-    for reservation in sorted(reservations, key=lambda one: one.id):
-        held = by_type.get(reservation.instance_type, ())
-        by_type[reservation.instance_type] = (*held, reservation)
+    for reservation in sorted(reservations, key=lambda item: item.id):
+        others = by_type.get(reservation.instance_type, ())
+        by_type[reservation.instance_type] = (*others, reservation)
     return by_type

@@ -90,10 +90,9 @@ def machine_type(described: InstanceTypeInfoTypeDef) -> MachineType:
 
 def is_wanted(described: DescribedType) -> bool:
     """Whether a node can run on it: hardware virtualisation, 64 bit, and no Mac."""
-    return "hvm" in described.supported_virtualization_types and not {
-        "x86_64",
-        "arm64",
-    }.isdisjoint(described.processor_info.supported_architectures)
+    return "hvm" in described.supported_virtualization_types and not {"x86_64", "arm64"}.isdisjoint(
+        described.processor_info.supported_architectures
+    )
 
 
 def from_described(described: DescribedType) -> MachineType:
@@ -173,9 +172,9 @@ def _accelerators(described: DescribedType) -> dict[str, object]:
 
 
 @lru_cache(maxsize=1)
-def packaged() -> tuple[MachineType, ...]:
+def packaged_types() -> tuple[MachineType, ...]:
     """Every type of the packaged table, by family and size."""
-    rows = [row | {key: _listed(row[key]) for key in _LISTS} for row in _rows("table.tsv")]
+    rows = [row | {key: _split(row[key]) for key in _LISTS} for row in _rows("table.tsv")]
     return tuple(msgspec.convert(rows, list[MachineType], strict=False))
 
 
@@ -200,5 +199,5 @@ def _rows(file: str) -> list[dict[str, str]]:
     return [dict(zip(columns, line.split("\t"), strict=True)) for line in lines]
 
 
-def _listed(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     return text.split(",") if text else []

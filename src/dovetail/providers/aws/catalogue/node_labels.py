@@ -74,58 +74,58 @@ def offered_labels(
 
 
 def _name(machine: MachineType) -> dict[str, str]:
-    found = _CATEGORY.match(machine.name)
+    match = _CATEGORY.match(machine.name)
     return {
-        "instance-category": found["category"] if found else "",
-        "instance-generation": found["generation"] if found else "",
+        "instance-category": match["category"] if match else "",
+        "instance-generation": match["generation"] if match else "",
         "instance-family": machine.family,
         "instance-size": machine.size,
-        "instance-capability-flex": _spoken("-flex" in machine.family),
+        "instance-capability-flex": _bool_text("-flex" in machine.family),
     }
 
 
 def _machine(machine: MachineType) -> dict[str, str]:
     return {
         "instance-cpu": str(machine.vcpus),
-        "instance-cpu-manufacturer": _spelled(machine.cpu_maker),
-        "instance-cpu-sustained-clock-speed-mhz": _counted(machine.clock_mhz),
+        "instance-cpu-manufacturer": _lower_name(machine.cpu_maker),
+        "instance-cpu-sustained-clock-speed-mhz": _count_text(machine.clock_mhz),
         "instance-memory": str(machine.memory_mib),
         "instance-hypervisor": machine.hypervisor,
-        "instance-local-nvme": _counted(machine.nvme_gb),
-        "nitro-sandbox": _spoken(machine.has_enclaves),
+        "instance-local-nvme": _count_text(machine.nvme_gb),
+        "nitro-sandbox": _bool_text(machine.has_enclaves),
     }
 
 
 def _network(machine: MachineType) -> dict[str, str]:
     return {
-        "instance-ebs-bandwidth": _counted(machine.ebs_mbps),
-        "instance-network-bandwidth": _counted(machine.network_mbps),
-        "instance-encryption-in-transit-supported": _spoken(machine.encrypts_transit),
+        "instance-ebs-bandwidth": _count_text(machine.ebs_mbps),
+        "instance-network-bandwidth": _count_text(machine.network_mbps),
+        "instance-encryption-in-transit-supported": _bool_text(machine.encrypts_transit),
     }
 
 
 def _accelerators(machine: MachineType) -> dict[str, str]:
     has_one_kind = bool(machine.gpu_name)
     return {
-        "instance-gpu-name": _spelled(machine.gpu_name),
-        "instance-gpu-manufacturer": _spelled(machine.gpu_maker) if has_one_kind else "",
+        "instance-gpu-name": _lower_name(machine.gpu_name),
+        "instance-gpu-manufacturer": _lower_name(machine.gpu_maker) if has_one_kind else "",
         "instance-gpu-count": str(machine.gpus) if has_one_kind else "",
-        "instance-gpu-memory": _counted(machine.gpu_mib),
-        "instance-accelerator-name": _spelled(machine.accelerator_name),
-        "instance-accelerator-manufacturer": _spelled(machine.accelerator_maker),
-        "instance-accelerator-count": _counted(machine.accelerators),
+        "instance-gpu-memory": _count_text(machine.gpu_mib),
+        "instance-accelerator-name": _lower_name(machine.accelerator_name),
+        "instance-accelerator-manufacturer": _lower_name(machine.accelerator_maker),
+        "instance-accelerator-count": _count_text(machine.accelerators),
     }
 
 
-def _counted(number: int) -> str:
+def _count_text(number: int) -> str:
     return str(number) if number else ""
 
 
-def _spoken(claim: bool) -> str:  # noqa: FBT001  the claim is all there is to say
+def _bool_text(claim: bool) -> str:  # noqa: FBT001  the claim is all there is to say
     return "true" if claim else "false"
 
 
-def _spelled(name: str) -> str:
+def _lower_name(name: str) -> str:
     return name.lower().replace(" ", "-")
 
 

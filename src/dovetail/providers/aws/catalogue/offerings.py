@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.cloud.declare import placed, single
+from dovetail.cloud.declare import placement, single
 from dovetail.model.instance import Offering
 from dovetail.model.requirements import Requirement, Requirements
 from dovetail.providers.aws.catalogue.node_labels import (
@@ -67,7 +67,7 @@ def offerings(market: TypeMarket) -> tuple[Offering, ...]:
         for place in market.places
     )
     reserved = (
-        _reserved(market, reservation, partition)
+        _reserved_offering(market, reservation, partition)
         for reservation in market.reservations
         for partition in partitions
     )
@@ -100,7 +100,7 @@ def _is_marked(market: TypeMarket, zone: str, capacity_type: str, partition: str
     )
 
 
-def _reserved(market: TypeMarket, reservation: ReservedPlace, partition: str) -> Offering:
+def _reserved_offering(market: TypeMarket, reservation: ReservedPlace, partition: str) -> Offering:
     price = max(market.on_demand_nanousd // _RESERVED_DIVISOR, 1)
     stated = (
         single(labels.RESERVATION_ID, reservation.id),
@@ -122,14 +122,11 @@ def _reserved(market: TypeMarket, reservation: ReservedPlace, partition: str) ->
 
 @lru_cache(maxsize=1 << 12)
 def _labels(
-    zone: str,
-    capacity_type: str,
-    zone_id: str,
-    more: tuple[str, tuple[Requirement, ...]],
+    zone: str, capacity_type: str, zone_id: str, more: tuple[str, tuple[Requirement, ...]]
 ) -> Requirements:
     """What an offering fixes: where, how, and its partition and reservation, if there are any."""
     partition, stated = more
-    own = placed(zone, capacity_type, zone_id)
+    own = placement(zone, capacity_type, zone_id)
     if partition:
         own &= [single(PLACEMENT_GROUP_PARTITION, partition)]
     return own & stated if stated else own

@@ -25,7 +25,7 @@ from dovetail.providers.aws.catalogue.class_facts import (
 )
 from dovetail.providers.aws.catalogue.inputs import CatalogueInputs
 from dovetail.providers.aws.catalogue.instance_types import resolve
-from dovetail.providers.aws.catalogue.machines import packaged, packaged_prices
+from dovetail.providers.aws.catalogue.machines import packaged_prices, packaged_types
 from dovetail.providers.aws.node_class.types import EC2NodeClass
 from dovetail.providers.aws.settings import AwsSettings
 
@@ -80,7 +80,7 @@ def offline_inputs(zones: tuple[str, ...] = ZONES) -> CatalogueInputs:
     """The packaged table, as if every type was offered in each of these zones."""
     prices = packaged_prices()
     return CatalogueInputs(
-        machines=packaged(),
+        machines=packaged_types(),
         region=zones[0][:-1] if zones else "",  # a zone is its region and one letter
         zones=dict.fromkeys(prices, zones),
         zone_ids={zone: _ZONE_IDS[zone] for zone in zones if zone in _ZONE_IDS},

@@ -13,10 +13,7 @@ from dovetail.units import money
 PRODUCT_DESCRIPTIONS: Final = ("Linux/UNIX", "Linux/UNIX (Amazon VPC)")
 SERVICE: Final = "AmazonEC2"
 # Bare metal is always dedicated; everything else is priced as shared.
-_TENANCIES: Final = (
-    ("Compute Instance", "Shared"),
-    ("Compute Instance (bare metal)", "Dedicated"),
-)
+_TENANCIES: Final = (("Compute Instance", "Shared"), ("Compute Instance (bare metal)", "Dedicated"))
 _DEFAULT_PRICING_REGION: Final = "us-east-1"
 # The Pricing service has few endpoints: which serves regions of this beginning.
 _PRICING_REGIONS: Final = (
@@ -111,12 +108,12 @@ def on_demand_nanousd(price_list: Iterable[str], in_currency: str) -> dict[str, 
     for text in price_list:
         priced = _PRICED.decode(text)
         name = priced.product.attributes.instance_type
-        for price in _stated(priced.terms.on_demand, in_currency):
+        for price in _stated_prices(priced.terms.on_demand, in_currency):
             prices[name] = min(price, prices.get(name, price))
     return prices
 
 
-def _stated(terms: Mapping[str, _Term], in_currency: str) -> list[int]:
+def _stated_prices(terms: Mapping[str, _Term], in_currency: str) -> list[int]:
     stated = (
         money.nanousd(dimension.price_per_unit[in_currency])
         for term in terms.values()

@@ -19,7 +19,7 @@ from dovetail.providers.aws.catalogue.inputs import (
     PlacementGroupFacts,
     UnavailableOffering,
 )
-from dovetail.providers.aws.catalogue.machines import MachineType, packaged, packaged_prices
+from dovetail.providers.aws.catalogue.machines import MachineType, packaged_prices, packaged_types
 from dovetail.providers.aws.catalogue.prices import is_priced
 from dovetail.providers.aws.settings import AwsSettings
 
@@ -53,7 +53,7 @@ class CatalogueSource:
         self._reported_at: float | None = None
         self._memory = DiscoveredMemory()
         self._inputs = CatalogueInputs(
-            machines=packaged(), region=settings.region, on_demand_nanousd=packaged_prices()
+            machines=packaged_types(), region=settings.region, on_demand_nanousd=packaged_prices()
         )
 
     def call_on_change(self, changed: Callable[[], None]) -> None:
@@ -97,7 +97,7 @@ class CatalogueSource:
         self._change(memory_bytes=self._memory.amounts(self._clock.now()))
         if machines and zones:
             known = {machine.name: machine for machine in self._inputs.machines}
-            shared = tuple(_shared(known.get(machine.name), machine) for machine in machines)
+            shared = tuple(_share(known.get(machine.name), machine) for machine in machines)
             self._change(machines=shared, zones=zones)
 
     async def refresh_on_demand(self) -> None:
@@ -184,6 +184,6 @@ class CatalogueSource:
             self._report(message)
 
 
-def _shared(known: MachineType | None, machine: MachineType) -> MachineType:
+def _share(known: MachineType | None, machine: MachineType) -> MachineType:
     """The machine type that is known already, if the new one is equal."""
     return known if known is not None and known == machine else machine

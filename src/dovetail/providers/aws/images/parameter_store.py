@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import CallFailedError, Failure, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, Failure, calling, required
 from dovetail.providers.aws.expiring_cache import ExpiringCache
 from dovetail.providers.aws.images.resolution import machine_image
 
@@ -49,7 +49,7 @@ class ParameterStore:
             if error.failure is Failure.NOT_FOUND:
                 return ""
             raise
-        value = answered(answer.get("Parameter", {}).get("Value"), _GET)
+        value = required(answer.get("Parameter", {}).get("Value"), _GET)
         keep_for = _CUSTOM_KEPT_FOR if parameter.is_custom else _KEPT_FOR
         self._values.put(parameter, value, keep_for=keep_for)
         return value
@@ -73,7 +73,7 @@ class ParameterStore:
         now = self._clock.now()
         images = [
             machine_image(described, now)
-            for described in answered(answer.get("Images"), "ec2:DescribeImages")
+            for described in required(answer.get("Images"), "ec2:DescribeImages")
         ]
         current = {image.id for image in images if not image.is_deprecated}
         stale = {parameter for parameter, image_id in mutable.items() if image_id not in current}

@@ -70,16 +70,16 @@ def candidates(query: ImageQuery, images: Sequence[MachineImage]) -> tuple[Image
     )
 
 
-def amis(found: Iterable[ImageCandidate]) -> tuple[AMI, ...]:
+def amis(candidates: Iterable[ImageCandidate]) -> tuple[AMI, ...]:
     """The images of the status: one for each set of requirements, the newest first.
 
     One that is not deprecated is preferred, then the newer one, then the larger name.
     """
     best: dict[_AmiRequirements, MachineImage] = {}
-    for one in found:
-        held = best.get(one.requirements)
-        if held is None or _rank(one.image) > _rank(held):
-            best[one.requirements] = one.image
+    for candidate in candidates:
+        known = best.get(candidate.requirements)
+        if known is None or _rank(candidate.image) > _rank(known):
+            best[candidate.requirements] = candidate.image
     chosen = sorted(best.items(), key=lambda pair: (pair[1].id, api.encode(pair[0])))
     chosen.sort(key=lambda pair: pair[1].created_at, reverse=True)  # stable: ties stay by id
     return tuple(
@@ -102,9 +102,9 @@ def image_for(machine_requirements: Requirements, amis: Sequence[AMI]) -> AMI | 
 
 def _can_boot(machine: Requirements, ami: AMI) -> bool:
     wanted = Requirements(
-        requirement(one.key, one.operator, one.values)
-        for one in ami.requirements
-        if labels.normalize(one.key) in machine or not _may_be_undefined(one.key)
+        requirement(need.key, need.operator, need.values)
+        for need in ami.requirements
+        if labels.normalize(need.key) in machine or not _may_be_undefined(need.key)
     )
     return machine.compatible(wanted)
 

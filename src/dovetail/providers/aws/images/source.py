@@ -8,7 +8,7 @@ import msgspec
 
 from dovetail.clock import Clock
 from dovetail.providers.aws.apis import AwsApis
-from dovetail.providers.aws.calls import answered, calling
+from dovetail.providers.aws.calls import calling, required
 from dovetail.providers.aws.cluster import ClusterFacts
 from dovetail.providers.aws.expiring_cache import ExpiringCache
 from dovetail.providers.aws.images import resolution
@@ -68,10 +68,10 @@ class ImageSource:
         kept = self._findings.get(key)
         if kept is not None:
             return kept
-        found = await self._resolve(node_class.spec.ami_selector_terms)
-        if found.amis:
-            self._findings.put(key, found, keep_for=self._settings.ami_refresh_interval)
-        return found
+        findings = await self._resolve(node_class.spec.ami_selector_terms)
+        if findings.amis:
+            self._findings.put(key, findings, keep_for=self._settings.ami_refresh_interval)
+        return findings
 
     async def invalidate(self) -> tuple[str, ...]:
         """Forget SSM parameters whose image is deprecated; called every half hour."""
@@ -86,21 +86,21 @@ class ImageSource:
                 version = await self._cluster.kubernetes_version()
                 if why := unsupported_alias(parse_alias(term.alias), version):
                     return ImageFindings(unsupported=why)
-        named = await self._named(terms)
+        named = await self._named_images(terms)
         queries = image_queries(terms, named.images)
-        found = [
+        candidates = [
             candidate
             for query in queries
             for candidate in resolution.candidates(query, await self._describe(query))
         ]
-        matched = {candidate.term for candidate in found}
+        matched = {candidate.term for candidate in candidates}
         return ImageFindings(
-            amis=resolution.amis(found),
+            amis=resolution.amis(candidates),
             unmatched=tuple(index for index in range(len(terms)) if index not in matched),
             parameters=named.missing,
         )
 
-    async def _named(self, terms: tuple[AMISelectorTerm, ...]) -> _Named:
+    async def _named_images(self, terms: tuple[AMISelectorTerm, ...]) -> _Named:
         """The images that terms name by id, by SSM parameter or by alias."""
         images: list[NamedImage] = []
         missing: list[str] = []
@@ -108,7 +108,7 @@ class ImageSource:
             if term.id:
                 images.append(NamedImage(term.id, index))
                 continue
-            for wanted, variants in await self._wanted(term):
+            for wanted, variants in await self._wanted_names(term):
                 image_id = await self._parameters.image_id(wanted)
                 if image_id:
                     images.append(NamedImage(image_id, index, variants))
@@ -116,14 +116,14 @@ class ImageSource:
                     missing.append(wanted.name)
         return _Named(tuple(images), tuple(missing))
 
-    async def _wanted(
+    async def _wanted_names(
         self, term: AMISelectorTerm
     ) -> list[tuple[ParameterName, tuple[Variant, ...]]]:
         if term.alias:
             version = await self._cluster.kubernetes_version()
             return [
-                (ParameterName(one.name, one.is_mutable), one.variants)
-                for one in image_parameters(parse_alias(term.alias), version)
+                (ParameterName(parameter.name, parameter.is_mutable), parameter.variants)
+                for parameter in image_parameters(parse_alias(term.alias), version)
             ]
         if term.ssm_parameter:
             return [(ParameterName(term.ssm_parameter, is_custom=True), ())]
@@ -131,7 +131,7 @@ class ImageSource:
 
     async def _describe(self, query: ImageQuery) -> tuple[MachineImage, ...]:
         request: DescribeImagesRequestPaginateTypeDef = {
-            "Filters": [one.wire() for one in query.filters],
+            "Filters": [item.wire() for item in query.filters],
             "IncludeDeprecated": True,
             "PaginationConfig": {"PageSize": _PAGE},
         }
@@ -141,6 +141,6 @@ class ImageSource:
         images: list[MachineImage] = []
         with calling(_ACTION):
             async for page in self._ec2.get_paginator("describe_images").paginate(**request):
-                described = answered(page.get("Images"), _ACTION)
-                images += [resolution.machine_image(one, now) for one in described]
+                described = required(page.get("Images"), _ACTION)
+                images += [resolution.machine_image(image, now) for image in described]
         return tuple(images)

@@ -18,11 +18,14 @@ _WINDOWS_BUILDS: Final = {
 _Requirements = tuple[api.NodeSelectorRequirement, ...]
 
 
-def _of(key: str, operator: str, *values: str) -> api.NodeSelectorRequirement:
+def _requirement(key: str, operator: str, *values: str) -> api.NodeSelectorRequirement:
     return api.NodeSelectorRequirement(key=key, operator=operator, values=values)
 
 
-_STANDARD: Final = (_of(ACCELERATOR_COUNT, "DoesNotExist"), _of(GPU_COUNT, "DoesNotExist"))
+_STANDARD: Final = (
+    _requirement(ACCELERATOR_COUNT, "DoesNotExist"),
+    _requirement(GPU_COUNT, "DoesNotExist"),
+)
 
 
 def architecture_of(image_architecture: str) -> str:
@@ -32,9 +35,9 @@ def architecture_of(image_architecture: str) -> str:
 
 def image_requirements(architecture: str, variant: Variant | None) -> _Requirements:
     """What an instance type must be to boot such an image, by key."""
-    by_architecture = _of(labels.ARCH, "In", architecture)
-    found = (by_architecture, *_variant_requirements(variant))
-    return tuple(sorted(found, key=lambda requirement: requirement.key))
+    by_architecture = _requirement(labels.ARCH, "In", architecture)
+    requirements = (by_architecture, *_variant_requirements(variant))
+    return tuple(sorted(requirements, key=lambda requirement: requirement.key))
 
 
 def _variant_requirements(variant: Variant | None) -> _Requirements:
@@ -44,11 +47,11 @@ def _variant_requirements(variant: Variant | None) -> _Requirements:
         case Variant.STANDARD:
             return _STANDARD
         case Variant.NVIDIA:
-            return (_of(GPU_COUNT, "Exists"),)
+            return (_requirement(GPU_COUNT, "Exists"),)
         case Variant.NEURON:
-            return (_of(ACCELERATOR_COUNT, "Exists"),)
+            return (_requirement(ACCELERATOR_COUNT, "Exists"),)
         case windows:
             return (
-                _of(labels.OS, "In", "windows"),
-                _of(labels.WINDOWS_BUILD, "In", _WINDOWS_BUILDS[windows]),
+                _requirement(labels.OS, "In", "windows"),
+                _requirement(labels.WINDOWS_BUILD, "In", _WINDOWS_BUILDS[windows]),
             )

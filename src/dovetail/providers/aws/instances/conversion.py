@@ -20,13 +20,13 @@ NOTHING: Final[Mapping[str, int]] = {}
 
 def cloud_instance(
     instance: Ec2Instance,
-    held: InstanceType | None,
+    kind: InstanceType | None,
     owner: ClaimOwner = NO_OWNER,
     *,
     requests: Mapping[str, int] = NOTHING,
     sold_out: tuple[SoldOut, ...] = (),
 ) -> Instance:
-    """The instance; `held` is its type, as its node class has it, None if that is not known.
+    """The instance; `kind` is its type, as its node class has it, None if that is not known.
 
     A node has EFA only if its claim `requests` it.
     """
@@ -35,9 +35,9 @@ def cloud_instance(
         node_claim=owner.name,
         node_claim_uid=owner.uid,
         node_pool=instance.tags.get(labels.NODE_POOL, ""),
-        labels=node_labels(instance, held),
-        capacity=_granted(held.capacity, requests) if held else {},
-        allocatable=_granted(held.allocatable, requests) if held else {},
+        labels=node_labels(instance, kind),
+        capacity=_usable(kind.capacity, requests) if kind else {},
+        allocatable=_usable(kind.allocatable, requests) if kind else {},
         image_id=instance.image_id,
         created_at=instance.launched_at,
         is_terminating=instance.is_terminating,
@@ -45,16 +45,16 @@ def cloud_instance(
     )
 
 
-def _granted(amounts: Mapping[str, int], requests: Mapping[str, int]) -> dict[str, int]:
+def _usable(amounts: Mapping[str, int], requests: Mapping[str, int]) -> dict[str, int]:
     return {
         name: amount for name, amount in amounts.items() if name != keys.EFA or requests.get(name)
     }
 
 
-def node_labels(instance: Ec2Instance, held: InstanceType | None) -> dict[str, str]:
+def node_labels(instance: Ec2Instance, kind: InstanceType | None) -> dict[str, str]:
     """What the instance fixes: all labels of its type that have one value, and its own place."""
-    fixed = held.requirements.settled() if held else {}
-    found = {
+    fixed = kind.requirements.single_values() if kind else {}
+    stated = {
         **fixed,
         labels.INSTANCE_TYPE: instance.instance_type,
         labels.ZONE: instance.zone,
@@ -62,13 +62,13 @@ def node_labels(instance: Ec2Instance, held: InstanceType | None) -> dict[str, s
         keys.TENANCY: instance.tenancy,
     }
     if instance.zone_id:
-        found[ZONE_ID] = instance.zone_id
+        stated[ZONE_ID] = instance.zone_id
     if instance.capacity_type == labels.RESERVED and instance.reservation_id:
-        found[labels.RESERVATION_ID] = instance.reservation_id
-        found[keys.RESERVATION_TYPE] = instance.reservation_type
-        found[keys.RESERVATION_INTERRUPTIBLE] = "true" if instance.is_interruptible else "false"
+        stated[labels.RESERVATION_ID] = instance.reservation_id
+        stated[keys.RESERVATION_TYPE] = instance.reservation_type
+        stated[keys.RESERVATION_INTERRUPTIBLE] = "true" if instance.is_interruptible else "false"
     if instance.placement_group:
-        found[keys.PLACEMENT_GROUP] = instance.placement_group
+        stated[keys.PLACEMENT_GROUP] = instance.placement_group
     if instance.partition:
-        found[keys.PARTITION] = instance.partition
-    return dict(sorted(found.items()))
+        stated[keys.PARTITION] = instance.partition
+    return dict(sorted(stated.items()))

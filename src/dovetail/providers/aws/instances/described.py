@@ -85,30 +85,30 @@ def instance_id(provider_id: str) -> str:
 
 def instances_of(reservations: Iterable[ReservationTypeDef]) -> list[Ec2Instance]:
     """Every instance of an answer."""
-    return [_instance(one) for part in reservations for one in part.get("Instances", [])]
+    return [_instance(tree) for part in reservations for tree in part.get("Instances", [])]
 
 
-def _instance(one: InstanceTypeDef) -> Ec2Instance:
-    placement = one.get("Placement", {})
-    preference = one.get("CapacityReservationSpecification", {}).get(
+def _instance(tree: InstanceTypeDef) -> Ec2Instance:
+    placement = tree.get("Placement", {})
+    preference = tree.get("CapacityReservationSpecification", {}).get(
         "CapacityReservationPreference", ""
     )
     partition = placement.get("PartitionNumber", 0)
     return Ec2Instance(
-        id=one.get("InstanceId", ""),
-        instance_type=str(one.get("InstanceType", "")),
+        id=tree.get("InstanceId", ""),
+        instance_type=str(tree.get("InstanceType", "")),
         zone=placement.get("AvailabilityZone", ""),
         zone_id=placement.get("AvailabilityZoneId", ""),
-        image_id=one.get("ImageId", ""),
-        state=str(one.get("State", {}).get("Name", "")),
-        launched_at=one.get("LaunchTime"),
-        tags={tag.get("Key", ""): tag.get("Value", "") for tag in one.get("Tags", [])},
-        lifecycle=str(one.get("InstanceLifecycle", "")),
-        reservation_id=one.get("CapacityReservationId", ""),
+        image_id=tree.get("ImageId", ""),
+        state=str(tree.get("State", {}).get("Name", "")),
+        launched_at=tree.get("LaunchTime"),
+        tags={tag.get("Key", ""): tag.get("Value", "") for tag in tree.get("Tags", [])},
+        lifecycle=str(tree.get("InstanceLifecycle", "")),
+        reservation_id=tree.get("CapacityReservationId", ""),
         uses_reserved_only=preference == _ONLY_RESERVED,
-        subnet_id=one.get("SubnetId", ""),
+        subnet_id=tree.get("SubnetId", ""),
         security_groups=frozenset(
-            group.get("GroupId", "") for group in one.get("SecurityGroups", [])
+            group.get("GroupId", "") for group in tree.get("SecurityGroups", [])
         ),
         tenancy=str(placement.get("Tenancy", "default")),
         placement_group=placement.get("GroupId", ""),

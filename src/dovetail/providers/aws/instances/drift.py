@@ -65,12 +65,12 @@ def _has_other_image(view: InstanceDriftView) -> bool:
 
 
 def _has_other_groups(view: InstanceDriftView) -> bool:
-    wanted = {one.id for one in view.node_class.status.security_groups}
+    wanted = {group.id for group in view.node_class.status.security_groups}
     return bool(wanted) and view.instance.security_groups != wanted
 
 
 def _is_in_other_subnet(view: InstanceDriftView) -> bool:
-    known = {one.id for one in view.node_class.status.subnets}
+    known = {subnet.id for subnet in view.node_class.status.subnets}
     return bool(known) and view.instance.subnet_id not in known
 
 
@@ -79,7 +79,7 @@ def _has_other_reservation(view: InstanceDriftView) -> bool:
     the instance still runs in it.
     """
     labelled = view.labels.get(labels.RESERVATION_ID, "")
-    selected = {one.id for one in view.node_class.status.capacity_reservations}
+    selected = {item.id for item in view.node_class.status.capacity_reservations}
     return bool(labelled) and labelled not in selected and view.instance.reservation_id != ""
 
 

@@ -17,51 +17,51 @@ from dovetail.providers.aws.launching.templates import INTERRUPTIBLE
 
 
 def launched_instance(
-    claim: ClaimObject, one: FleetInstance, order: LaunchOrder, now: datetime
+    claim: ClaimObject, instance: FleetInstance, order: LaunchOrder, now: datetime
 ) -> Ec2Instance:
     """The instance, from what was asked for and what the fleet answered."""
-    offering = _offering(one, order)
+    offering = _offering(instance, order)
     stated = offering.requirements.get(ZONE_ID) if offering is not None else None
     return Ec2Instance(
-        id=one.id,
-        instance_type=one.instance_type,
-        zone=one.zone,
+        id=instance.id,
+        instance_type=instance.instance_type,
+        zone=instance.zone,
         zone_id=min(stated.values, default="") if stated is not None else "",
-        image_id=one.image_id,
+        image_id=instance.image_id,
         launched_at=now,
         tags={labels.NODE_POOL: claim.node_pool, keys.NODE_CLASS_TAG: claim.node_class.name},
-        lifecycle=_lifecycle(one, offering),
+        lifecycle=_lifecycle(instance, offering),
         reservation_id=offering.reservation_id if offering is not None else "",
         uses_reserved_only=order.options.capacity_type == labels.RESERVED,
-        subnet_id=one.subnet_id,
+        subnet_id=instance.subnet_id,
         tenancy=order.tenancy,
         placement_group=order.placement_group,
         partition=order.partition,
     )
 
 
-def unknown_instance(claim: ClaimObject, one: FleetInstance) -> Ec2Instance:
+def unknown_instance(claim: ClaimObject, instance: FleetInstance) -> Ec2Instance:
     """The instance that another process launched, while EC2 does not describe it yet."""
     return Ec2Instance(
-        id=one.id,
-        instance_type=one.instance_type,
-        zone=one.zone,
-        image_id=one.image_id,
+        id=instance.id,
+        instance_type=instance.instance_type,
+        zone=instance.zone,
+        image_id=instance.image_id,
         tags={labels.NODE_POOL: claim.node_pool, keys.NODE_CLASS_TAG: claim.node_class.name},
-        lifecycle=labels.SPOT if one.is_spot else "",
-        subnet_id=one.subnet_id,
+        lifecycle=labels.SPOT if instance.is_spot else "",
+        subnet_id=instance.subnet_id,
     )
 
 
-def _offering(one: FleetInstance, order: LaunchOrder) -> Offering | None:
+def _offering(instance: FleetInstance, order: LaunchOrder) -> Offering | None:
     for option in order.options.options:
-        if option.instance_type.name == one.instance_type:
-            return next((at for at in option.offerings if at.zone == one.zone), None)
+        if option.instance_type.name == instance.instance_type:
+            return next((at for at in option.offerings if at.zone == instance.zone), None)
     return None
 
 
-def _lifecycle(one: FleetInstance, offering: Offering | None) -> str:
-    if one.is_spot:
+def _lifecycle(instance: FleetInstance, offering: Offering | None) -> str:
+    if instance.is_spot:
         return labels.SPOT
     if offering is not None and is_capacity_block(offering):
         return keys.CAPACITY_BLOCK

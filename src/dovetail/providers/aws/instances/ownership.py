@@ -30,11 +30,11 @@ def owners(
     counts them.
     """
     records = tuple(claims)
-    by_provider_id = {one.provider_id: one for one in records if one.provider_id}
-    by_place = {(one.token, one.ordinal): one for one in records if one.token}
-    found: dict[str, ClaimOwner] = {}
+    by_provider_id = {record.provider_id: record for record in records if record.provider_id}
+    by_place = {(record.token, record.ordinal): record for record in records if record.token}
+    owner_by_id: dict[str, ClaimOwner] = {}
     n_seen: dict[str, int] = {}
-    for instance in sorted(instances, key=lambda one: one.id):
+    for instance in sorted(instances, key=lambda item: item.id):
         token = instance.token
         ordinal = n_seen.get(token, 0)
         n_seen[token] = ordinal + 1
@@ -42,5 +42,5 @@ def owners(
         if claim is None and token:
             claim = by_place.get((token, ordinal))
         if claim is not None and claim.provider_id in ("", instance.provider_id):
-            found[instance.id] = ClaimOwner(claim.name, claim.uid)
-    return found
+            owner_by_id[instance.id] = ClaimOwner(claim.name, claim.uid)
+    return owner_by_id

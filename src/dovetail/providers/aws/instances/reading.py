@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from dovetail import labels
 from dovetail.clock import Clock, Timer
 from dovetail.cloud.errors import CloudError, NodeClaimNotFoundError
-from dovetail.providers.aws.calls import CallFailedError, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, calling, required
 from dovetail.providers.aws.expiring_cache import ExpiringCache
 from dovetail.providers.aws.instances.described import (
     LISTED,
@@ -58,7 +58,7 @@ class Ec2Instances:
             {"Name": f"tag:{keys.CLUSTER_TAG}", "Values": [self._cluster_name]},
             {"Name": "instance-state-name", "Values": [*LISTED, TERMINATED]},
         ]
-        instances = await self._described(filters)
+        instances = await self._describe(filters)
         by_provider_id = {instance.provider_id: instance for instance in instances}
         self._listing.put(_ALL, by_provider_id, keep_for=_RECENT)
         return instances
@@ -69,62 +69,62 @@ class Ec2Instances:
 
     async def of_token(self, token: str) -> list[Ec2Instance]:
         """The instances of one fleet request by id, in whatever state. Raises CloudError."""
-        return await self._described([{"Name": f"tag:{keys.TOKEN_TAG}", "Values": [token]}])
+        return await self._describe([{"Name": f"tag:{keys.TOKEN_TAG}", "Values": [token]}])
 
     async def get(self, provider_id: str) -> Ec2Instance:
         """The instance as it is now. Raises NodeClaimNotFoundError, CloudError."""
         name = instance_id(provider_id)
         if not name:
-            raise not_found(provider_id)
-        found = await self._reading.add(_ALL, name)
-        if found.state == TERMINATED or found.provider_id != provider_id:
-            raise not_found(provider_id)
-        return found
+            raise not_found_error(provider_id)
+        instance = await self._reading.add(_ALL, name)
+        if instance.state == TERMINATED or instance.provider_id != provider_id:
+            raise not_found_error(provider_id)
+        return instance
 
     async def terminate(self, provider_id: str) -> None:
         """Begin to terminate the instance. Raises NodeClaimNotFoundError, CloudError."""
         await self._ending.add(_ALL, instance_id(provider_id))
 
-    async def _described(self, filters: list[FilterTypeDef]) -> list[Ec2Instance]:
+    async def _describe(self, filters: list[FilterTypeDef]) -> list[Ec2Instance]:
         pages = self._ec2.get_paginator("describe_instances").paginate(
             Filters=filters, PaginationConfig={"PageSize": _PAGE}
         )
-        found: list[Ec2Instance] = []
+        instances: list[Ec2Instance] = []
         try:
             with calling(_DESCRIBE):
                 async for page in pages:
-                    found += instances_of(answered(page.get("Reservations"), _DESCRIBE))
+                    instances += instances_of(required(page.get("Reservations"), _DESCRIBE))
         except CallFailedError as error:
             raise CloudError(str(error)) from error
-        return sorted(found, key=lambda one: one.id)
+        return sorted(instances, key=lambda item: item.id)
 
     async def _read_batch(
         self, _key: str, ids: Sequence[str]
     ) -> Sequence[Ec2Instance | CloudError]:
         wanted = sorted(set(ids))
-        found = await self._described([{"Name": "instance-id", "Values": wanted}])
-        by_id = {one.id: one for one in found}
-        return [by_id.get(one) or not_found(one) for one in ids]
+        instances = await self._describe([{"Name": "instance-id", "Values": wanted}])
+        by_id = {item.id: item for item in instances}
+        return [by_id.get(name) or not_found_error(name) for name in ids]
 
     async def _terminate_batch(self, _key: str, ids: Sequence[str]) -> Sequence[bool | CloudError]:
         wanted = sorted(set(ids))
         outcomes: dict[str, bool | CloudError] = dict.fromkeys(wanted, True)
         error = await self._terminate(wanted)
         if error is not None and len(wanted) > 1:  # one of them spoils the call for all
-            outcomes = {one: await self._terminate([one]) or True for one in wanted}
+            outcomes = {name: await self._terminate([name]) or True for name in wanted}
         elif error is not None:
             outcomes = dict.fromkeys(wanted, error)
-        return [outcomes[one] for one in ids]
+        return [outcomes[name] for name in ids]
 
     async def _terminate(self, ids: Sequence[str]) -> CloudError | None:
         try:
             with calling("ec2:TerminateInstances"):
                 await self._ec2.terminate_instances(InstanceIds=list(ids))
         except CallFailedError as error:
-            return not_found(ids[0]) if is_not_found(error) else CloudError(str(error))
+            return not_found_error(ids[0]) if is_not_found(error) else CloudError(str(error))
         return None
 
 
-def not_found(name: str) -> NodeClaimNotFoundError:
+def not_found_error(name: str) -> NodeClaimNotFoundError:
     """There is no such instance."""
     return NodeClaimNotFoundError(f"there is no instance {name}")

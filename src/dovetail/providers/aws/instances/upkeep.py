@@ -39,16 +39,16 @@ def missing_tags(claim: ClaimRecord, instance: Ec2Instance, cluster_name: str) -
     return {key: value for key, value in wanted.items() if key not in instance.tags}
 
 
-def untagged(claims: Iterable[ClaimRecord]) -> list[ClaimRecord]:
+def claims_without_tag(claims: Iterable[ClaimRecord]) -> list[ClaimRecord]:
     """Claims that have a Node, and whose instance does not carry their name yet."""
     return [
-        one
-        for one in claims
-        if one.node_name and one.provider_id and not one.is_tagged and not one.is_deleting
+        claim
+        for claim in claims
+        if claim.node_name and claim.provider_id and not claim.is_tagged and not claim.is_deleting
     ]
 
 
-def outlived(
+def outlived_claims(
     claims: Iterable[ClaimRecord], instances: Mapping[str, Ec2Instance]
 ) -> list[ClaimRecord]:
     """Claims that say `reserved`, and whose instance has lost its reservation: it is on-demand now.
@@ -56,10 +56,10 @@ def outlived(
     `instances` are by provider id.
     """
     return [
-        one
-        for one in claims
-        if one.labels.get(labels.CAPACITY_TYPE) == labels.RESERVED
-        and (instance := instances.get(one.provider_id)) is not None
+        claim
+        for claim in claims
+        if claim.labels.get(labels.CAPACITY_TYPE) == labels.RESERVED
+        and (instance := instances.get(claim.provider_id)) is not None
         and instance.state == "running"
         and not instance.reservation_id
     ]
@@ -72,17 +72,17 @@ def endings(
     their nodes are drained ten minutes before that.
     """
     blocks = {
-        one.id: one.end_time
-        for one in reservations
-        if one.reservation_type == keys.CAPACITY_BLOCK and one.end_time is not None
+        reservation.id: reservation.end_time
+        for reservation in reservations
+        if reservation.reservation_type == keys.CAPACITY_BLOCK and reservation.end_time is not None
     }
-    found = []
+    endings = []
     for claim in claims:
         end = blocks.get(claim.labels.get(labels.RESERVATION_ID, ""))
         if end is None or end <= now or not claim.provider_id:
             continue
         message = f"its capacity block ends at {end.isoformat()}"
-        found.append(
+        endings.append(
             InstanceEnding(
                 provider_id=claim.provider_id,
                 reason=CAPACITY_BLOCK_EXPIRING,
@@ -92,7 +92,7 @@ def endings(
                 metric_reason="capacity_block_expiring",
             )
         )
-    return found
+    return endings
 
 
 class ClaimUpkeep:

@@ -81,7 +81,7 @@ def is_far_away(ending: InstanceEnding, now: datetime) -> bool:
     return ending.at is not None and ending.at - ending.drains_for > now
 
 
-def kept(interruption: Interruption) -> str:
+def to_text(interruption: Interruption) -> str:
     """What is written on a NodeClaim of an end that is far away."""
     at = interruption.at
     if at is None:
@@ -89,15 +89,15 @@ def kept(interruption: Interruption) -> str:
     return msgspec.json.encode(_Kept(interruption.kind, at, interruption.detail)).decode()
 
 
-def recalled(text: str) -> Interruption | None:
+def from_text(text: str) -> Interruption | None:
     """What was written on a NodeClaim; None if that is nothing that we wrote."""
     try:
-        found = msgspec.json.decode(text, type=_Kept)
+        kept = msgspec.json.decode(text, type=_Kept)
     except msgspec.DecodeError:
         return None
-    if found.at.tzinfo is None:
+    if kept.at.tzinfo is None:
         return None
-    return Interruption(found.kind, at=found.at, detail=found.detail)
+    return Interruption(kept.kind, at=kept.at, detail=kept.detail)
 
 
 def _message(kind: InterruptionKind, at: datetime | None, detail: str) -> str:

@@ -17,7 +17,7 @@ from dovetail.providers.aws.interruption.claims import (
     InstanceClaim,
     InstanceClaims,
 )
-from dovetail.providers.aws.interruption.endings import ENDED, ending_of, is_far_away, kept
+from dovetail.providers.aws.interruption.endings import ENDED, ending_of, is_far_away, to_text
 from dovetail.providers.aws.interruption.messages import Interruption, InterruptionKind
 from dovetail.providers.aws.launching.reservations import ReservationCounts
 from dovetail.providers.aws.launching.unavailable import UnavailableOfferings
@@ -78,7 +78,7 @@ class InterruptionHandler:
             return False
         if is_far_away(ending, now) and kind is not InterruptionKind.SCHEDULED_EVENT:
             # EC2 tells of scheduled events again and again; of a message there is one.
-            await self.claims.annotate(claim, ENDING, kept(interruption))
+            await self.claims.annotate(claim, ENDING, to_text(interruption))
         self._context.announce(ending)
         return not is_far_away(ending, now)
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 from dovetail.cloud.context import ProviderContext
 from dovetail.kube.errors import ApiError
 from dovetail.kube.seam import Kube
-from dovetail.providers.aws.calls import CallFailedError, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, calling, required
 from dovetail.providers.aws.interruption.claims import ENDING, InstanceClaim
-from dovetail.providers.aws.interruption.endings import recalled
+from dovetail.providers.aws.interruption.endings import from_text
 from dovetail.providers.aws.interruption.fault_log import FaultLog
 from dovetail.providers.aws.interruption.handler import InterruptionHandler
 from dovetail.providers.aws.interruption.messages import Interruption, InterruptionKind
@@ -71,7 +71,11 @@ def interruptions_of(status: InstanceStatusTypeDef, now: datetime) -> Iterator[I
 def _impaired_since(summary: InstanceStatusSummaryTypeDef) -> datetime | None:
     if summary.get("Status") != "impaired":
         return None
-    moments = [one["ImpairedSince"] for one in summary.get("Details", []) if "ImpairedSince" in one]
+    moments = [
+        detail["ImpairedSince"]
+        for detail in summary.get("Details", [])
+        if "ImpairedSince" in detail
+    ]
     return min(moments, default=None)
 
 
@@ -108,8 +112,10 @@ class InstanceStatusChecks:
         await self._recall(claims)
         statuses = await self._statuses()
         now = self._context.clock.now()
-        found = [one for status in statuses.values() for one in interruptions_of(status, now)]
-        ours = [one for one in found if one.instance_ids[0] in claims]
+        interruptions = [
+            item for status in statuses.values() for item in interruptions_of(status, now)
+        ]
+        ours = [item for item in interruptions if item.instance_ids[0] in claims]
         self._count(ours)
         for interruption in ours:
             await self._handler.act(interruption, claims)
@@ -118,14 +124,14 @@ class InstanceStatusChecks:
         """Announce again what a message said: nobody else remembers it after a restart."""
         for claim in claims.values():
             text = claim.annotations.get(ENDING, "")
-            interruption = recalled(text) if text and not claim.is_deleting else None
+            interruption = from_text(text) if text and not claim.is_deleting else None
             if interruption is not None:
                 self._handler.recall(interruption, claim)
 
     async def _statuses(self) -> dict[str, InstanceStatusTypeDef]:
         """Those of instances that fail a check now or had an event when last asked for, by id."""
         if self._n_checks % EVENTS_EVERY == 0:
-            scheduled = await self._filtered("event.code", _EVENT_CODES)
+            scheduled = await self._describe("event.code", _EVENT_CODES)
             # Nothing but the events, since checks may have passed again until they are read.
             self._events = {
                 name: {"InstanceId": name, "Events": status.get("Events", [])}
@@ -133,24 +139,24 @@ class InstanceStatusChecks:
             }
         statuses = dict(self._events)
         for name in _IMPAIRED:
-            statuses |= await self._filtered(name, ("impaired",))
+            statuses |= await self._describe(name, ("impaired",))
         self._n_checks += 1
         return statuses
 
-    async def _filtered(self, name: str, values: Sequence[str]) -> dict[str, InstanceStatusTypeDef]:
+    async def _describe(self, name: str, values: Sequence[str]) -> dict[str, InstanceStatusTypeDef]:
         """The statuses of instances that one filter finds, by id."""
         statuses: dict[str, InstanceStatusTypeDef] = {}
         filters: list[FilterTypeDef] = [{"Name": name, "Values": list(values)}]
         with calling(_ACTION):
             pages = self._ec2.get_paginator("describe_instance_status")
             async for page in pages.paginate(Filters=filters):
-                for status in answered(page.get("InstanceStatuses"), _ACTION):
+                for status in required(page.get("InstanceStatuses"), _ACTION):
                     statuses[status.get("InstanceId", "")] = status
         return statuses
 
     def _count(self, interruptions: Sequence[Interruption]) -> None:
         """Each instance and check once, until it passes again."""
-        unhealthy = frozenset((one.instance_ids[0], one.kind) for one in interruptions)
+        unhealthy = frozenset((item.instance_ids[0], item.kind) for item in interruptions)
         for _, kind in sorted(unhealthy - self._unhealthy):
             self._context.meters.count(UNHEALTHY_STATUSES, category=kind.value)
         self._unhealthy = unhealthy

@@ -89,7 +89,7 @@ def read_message(body: str) -> Interruption:
     """What a message says. Raises MalformedMessageError."""
     if not body.strip():
         return Interruption(InterruptionKind.NOTHING, detail="an empty message")
-    envelope = _decoded(body.encode(), _Envelope)
+    envelope = _decode(body.encode(), _Envelope)
     sent_at = _instant(envelope.time)
     name = (envelope.source, envelope.detail_type)
     if envelope.version != _VERSION:
@@ -97,25 +97,25 @@ def read_message(body: str) -> Interruption:
         return Interruption(InterruptionKind.NOTHING, sent_at=sent_at, detail=detail)
     match name:
         case ("aws.ec2", "EC2 Spot Instance Interruption Warning"):
-            instance = _decoded(envelope.detail, _InstanceDetail)
-            return _of(InterruptionKind.SPOT, instance, sent_at, _after_notice(sent_at))
+            instance = _decode(envelope.detail, _InstanceDetail)
+            return _interruption(InterruptionKind.SPOT, instance, sent_at, _after_notice(sent_at))
         case ("aws.ec2", "EC2 Instance Rebalance Recommendation"):
-            instance = _decoded(envelope.detail, _InstanceDetail)
-            return _of(InterruptionKind.REBALANCE, instance, sent_at)
+            instance = _decode(envelope.detail, _InstanceDetail)
+            return _interruption(InterruptionKind.REBALANCE, instance, sent_at)
         case ("aws.ec2", "EC2 Instance State-change Notification"):
-            return _state_change(_decoded(envelope.detail, _InstanceDetail), sent_at)
+            return _state_change(_decode(envelope.detail, _InstanceDetail), sent_at)
         case ("aws.ec2", "EC2 Capacity Reservation Instance Interruption Warning"):
-            instance = _decoded(envelope.detail, _InstanceDetail)
+            instance = _decode(envelope.detail, _InstanceDetail)
             at = _instant(instance.terminated_at) or _after_notice(sent_at)
-            return _of(InterruptionKind.RESERVATION, instance, sent_at, at)
+            return _interruption(InterruptionKind.RESERVATION, instance, sent_at, at)
         case ("aws.health", "AWS Health Event"):
-            return _health(_decoded(envelope.detail, _HealthDetail), sent_at)
+            return _health(_decode(envelope.detail, _HealthDetail), sent_at)
         case _:
             detail = " ".join(name)[:_LONGEST_SHOWN]
             return Interruption(InterruptionKind.NOTHING, sent_at=sent_at, detail=detail)
 
 
-def _of(
+def _interruption(
     kind: InterruptionKind,
     instance: _InstanceDetail,
     sent_at: datetime | None,
@@ -138,7 +138,7 @@ def _health(event: _HealthDetail, sent_at: datetime | None) -> Interruption:
     if not is_about_us or event.status_code == "closed":
         detail = f"{event.service} {event.event_type_category} {event.status_code}".strip()
         return Interruption(InterruptionKind.NOTHING, sent_at=sent_at, detail=detail)
-    ids = tuple(one.entity_value for one in event.affected_entities if one.entity_value)
+    ids = tuple(entity.entity_value for entity in event.affected_entities if entity.entity_value)
     return Interruption(
         InterruptionKind.SCHEDULED_CHANGE,
         tuple(dict.fromkeys(ids)),
@@ -166,7 +166,7 @@ def _instant(text: str) -> datetime | None:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def _decoded(text: bytes | msgspec.Raw, shape: type[_T]) -> _T:
+def _decode(text: bytes | msgspec.Raw, shape: type[_T]) -> _T:
     try:
         return msgspec.json.decode(text, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

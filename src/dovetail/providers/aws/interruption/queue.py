@@ -17,7 +17,7 @@ import msgspec
 from dovetail.cloud.context import ProviderContext
 from dovetail.kube.errors import ApiError
 from dovetail.kube.seam import Kube
-from dovetail.providers.aws.calls import CallFailedError, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, calling, required
 from dovetail.providers.aws.interruption.claims import InstanceClaim
 from dovetail.providers.aws.interruption.fault_log import FaultLog
 from dovetail.providers.aws.interruption.handler import InterruptionHandler
@@ -135,8 +135,8 @@ class InterruptionQueue:
             except ApiError as error:
                 self._faults.warn("cannot act on an interruption", error=error)
                 return
-        held = _Held(message.get("ReceiptHandle", ""), interruption.sent_at, awaited, until)
-        self._held[message.get("MessageId", "")] = held
+        entry = _Held(message.get("ReceiptHandle", ""), interruption.sent_at, awaited, until)
+        self._held[message.get("MessageId", "")] = entry
 
     def _read(self, body: str) -> Interruption:
         """What a message says; nothing if that cannot be told, which is reported."""
@@ -163,12 +163,12 @@ class InterruptionQueue:
         once they are visible. Raises CallFailedError, ApiError.
         """
         standing: frozenset[str] = frozenset()
-        if any(held.awaited for held in self._held.values()):
+        if any(entry.awaited for entry in self._held.values()):
             claims = await self._handler.claims.by_instance()
-            standing = frozenset(one.uid for one in claims.values() if not one.is_deleting)
+            standing = frozenset(claim.uid for claim in claims.values() if not claim.is_deleting)
         now = self._context.timer.elapsed_seconds()
-        self._held = {key: held for key, held in self._held.items() if held.until > now}
-        done = [key for key, held in self._held.items() if standing.isdisjoint(held.awaited)]
+        self._held = {key: entry for key, entry in self._held.items() if entry.until > now}
+        done = [key for key, entry in self._held.items() if standing.isdisjoint(entry.awaited)]
         for start in range(0, len(done), _BATCH):
             await self._delete(done[start : start + _BATCH])
 
@@ -184,17 +184,17 @@ class InterruptionQueue:
         failed = {entry.get("Id", "") for entry in answer.get("Failed", [])}
         now = self._context.clock.now()
         for number, key in enumerate(keys):
-            held = self._held.pop(key)
+            entry = self._held.pop(key)
             if str(number) in failed:
                 continue  # it is read again
             self._context.meters.count(DELETED_MESSAGES)
-            if held.sent_at is not None:
-                spent = max((now - held.sent_at).total_seconds(), 0.0)
+            if entry.sent_at is not None:
+                spent = max((now - entry.sent_at).total_seconds(), 0.0)
                 self._context.meters.observe(MESSAGE_DURATION, spent)
 
     async def _queue_url(self) -> str:
         if not self._url:
             with calling(_GET_URL):
                 answer = await self._sqs.get_queue_url(QueueName=self._name)
-            self._url = answered(answer.get("QueueUrl"), _GET_URL)
+            self._url = required(answer.get("QueueUrl"), _GET_URL)
         return self._url

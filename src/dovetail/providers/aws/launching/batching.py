@@ -46,7 +46,7 @@ class SingleFlight(Generic[K, R]):
         return result
 
 
-def _nobody() -> bool:
+def _is_idle() -> bool:
     return False
 
 
@@ -85,7 +85,7 @@ class Batcher(Generic[K, T, R]):
         *,
         window: BatchWindow,
         timer: Timer,
-        is_expecting: Callable[[], bool] = _nobody,
+        is_expecting: Callable[[], bool] = _is_idle,
     ) -> None:
         self._work = work
         self._is_expecting = is_expecting

@@ -29,7 +29,7 @@ from dovetail.providers.aws.launching.fleet_answer import FleetAnswer
 from dovetail.providers.aws.launching.node_classes import NodeClassReader
 from dovetail.providers.aws.launching.orders import LaunchOrder, OrderInputs
 from dovetail.providers.aws.launching.outcomes import OrderPlace, unavailability
-from dovetail.providers.aws.launching.overlaid_prices import repriced
+from dovetail.providers.aws.launching.overlaid_prices import with_overlays
 from dovetail.providers.aws.launching.reservations import ReservationCounts
 from dovetail.providers.aws.launching.subnets import FreeAddresses, zonal_subnets
 from dovetail.providers.aws.launching.unavailable import UnavailableOfferings
@@ -52,9 +52,11 @@ class _Resolved:
         self.facts = facts
         self.inputs = inputs
         self.types = resolve(facts, inputs)
-        self.by_name = {one.name: one for one in self.types}
+        self.by_name = {kind.name: kind for kind in self.types}
         self.prices = PriceList(self.types)
-        self.machines: Mapping[str, MachineType] = {one.name: one for one in inputs.machines}
+        self.machines: Mapping[str, MachineType] = {
+            machine.name: machine for machine in inputs.machines
+        }
 
 
 class _Overlaid(NamedTuple):
@@ -97,14 +99,14 @@ class ClassCatalogue:
     async def types(self, node_class: EC2NodeClass) -> Types:
         """Everything that the class could launch. Raises CallFailedError."""
         types = (await self._resolve(node_class)).types
-        self._left_out |= self.unavailable.everything()
+        self._left_out |= self.unavailable.all_unavailable()
         return types
 
     async def offer_again(self) -> None:
         """Have pools ask for their types again, if those were given out without what may be had
         by now.
         """
-        unavailable = self.unavailable.everything()
+        unavailable = self.unavailable.all_unavailable()
         if not self._left_out <= unavailable:
             self._left_out = unavailable
             self._types_changed()
@@ -117,7 +119,7 @@ class ClassCatalogue:
         """Everything that the order for a claim depends on. Raises CallFailedError."""
         resolved = await self._resolve(node_class)
         without = self.unavailable.subnets()
-        subnets = [one for one in node_class.status.subnets if one.id not in without]
+        subnets = [subnet for subnet in node_class.status.subnets if subnet.id not in without]
         free = await self._addresses.free(subnets)
         return OrderInputs(
             node_class=node_class,
@@ -137,7 +139,7 @@ class ClassCatalogue:
         planned = self._planned_types(claim.node_pool)
         kept = self._overlaid.get(claim.node_pool)
         if kept is None or kept.resolved is not resolved or kept.planned is not planned:
-            prices = PriceList(repriced(resolved.types, planned))
+            prices = PriceList(with_overlays(resolved.types, planned))
             kept = self._overlaid[claim.node_pool] = _Overlaid(resolved, planned, prices)
         return kept.prices
 
@@ -153,35 +155,37 @@ class ClassCatalogue:
         n_partitions = group.n_partitions if group.strategy == "partition" else 0
         return PlacementGroupFacts(group.id, group.strategy, n_partitions)
 
-    def launching(self, order: LaunchOrder, n_instances: int) -> None:
+    def note_launch(self, order: LaunchOrder, n_instances: int) -> None:
         """Instances are about to take addresses, in any of the subnets."""
         for subnet_id, n_pods in order.pods_by_subnet.items():
             self._addresses.take(subnet_id, n_pods * n_instances)
 
-    def launched(self, order: LaunchOrder, answer: FleetAnswer, n_instances: int) -> None:
+    def note_answer(self, order: LaunchOrder, answer: FleetAnswer, n_instances: int) -> None:
         """Learn from an answer: which addresses are taken, and what there was no capacity for."""
         for subnet_id, n_pods in order.pods_by_subnet.items():
             self._addresses.take(subnet_id, -n_pods * n_instances)
-        for one in answer.instances:
-            self._addresses.take(one.subnet_id, order.pods_by_subnet.get(one.subnet_id, 0))
-            self.reservations.launched(order.reservation(one.instance_type, one.zone))
+        for instance in answer.instances:
+            self._addresses.take(
+                instance.subnet_id, order.pods_by_subnet.get(instance.subnet_id, 0)
+            )
+            self.reservations.note_launch(order.reservation(instance.instance_type, instance.zone))
         options = order.options
-        found = unavailability(
+        missing = unavailability(
             answer,
             OrderPlace(options.capacity_type, order.placement_group, order.partition),
-            [one.instance_type.name for one in options.options],
+            [option.instance_type.name for option in options.options],
         )
-        self.unavailable.mark(*found.offerings)
-        for capacity_type in found.capacity_types:
+        self.unavailable.mark(*missing.offerings)
+        for capacity_type in missing.capacity_types:
             self.unavailable.mark_capacity_type(capacity_type)
-        for subnet_id in found.subnets:
+        for subnet_id in missing.subnets:
             self.unavailable.mark_subnet(subnet_id)
             self._addresses.exhaust(subnet_id)
-        for instance_type, zone in found.reserved:
+        for instance_type, zone in missing.reserved:
             self.reservations.exhaust(order.reservation(instance_type, zone))
 
     async def _resolve(self, node_class: EC2NodeClass) -> _Resolved:
-        await self.reservations.refresh(one.id for one in node_class.status.capacity_reservations)
+        await self.reservations.refresh(item.id for item in node_class.status.capacity_reservations)
         facts = class_facts(node_class, self.settings, await self.placement_group(node_class))
         name = node_class.metadata.name
         async with self._resolving:
@@ -199,5 +203,5 @@ class ClassCatalogue:
             capacity_types=self.unavailable.capacity_types(),
             subnets=self.unavailable.subnets(),
         )
-        self._source.set_reservations(self.reservations.left())
+        self._source.set_reservations(self.reservations.counts())
         return self._source.inputs()

@@ -34,17 +34,17 @@ class FleetAnswer(msgspec.Struct, frozen=True, gc=False):
     instances: tuple[FleetInstance, ...] = ()
     errors: tuple[FleetError, ...] = ()
 
-    def dealt(self, ordinal: int) -> FleetInstance | None:
+    def instance_at(self, ordinal: int) -> FleetInstance | None:
         """The instance of the claim with this ordinal in its batch; None if there are too few."""
         return self.instances[ordinal] if ordinal < len(self.instances) else None
 
 
 def fleet_answer(answer: CreateFleetResultTypeDef) -> FleetAnswer:
     """The answer to CreateFleet of type `instant`."""
-    launched = [one for part in answer.get("Instances", []) for one in _instances(part)]
+    launched = [instance for part in answer.get("Instances", []) for instance in _instances(part)]
     return FleetAnswer(
-        tuple(sorted(launched, key=lambda one: one.id)),
-        tuple(_error(one) for one in answer.get("Errors", [])),
+        tuple(sorted(launched, key=lambda instance: instance.id)),
+        tuple(_error(error) for error in answer.get("Errors", [])),
     )
 
 
@@ -63,12 +63,12 @@ def _instances(part: CreateFleetInstanceTypeDef) -> list[FleetInstance]:
     ]
 
 
-def _error(one: CreateFleetErrorTypeDef) -> FleetError:
-    asked: LaunchTemplateAndOverridesResponseTypeDef = one.get("LaunchTemplateAndOverrides", {})
+def _error(tree: CreateFleetErrorTypeDef) -> FleetError:
+    asked: LaunchTemplateAndOverridesResponseTypeDef = tree.get("LaunchTemplateAndOverrides", {})
     chosen = asked.get("Overrides", {})
     return FleetError(
-        code=one.get("ErrorCode", ""),
-        message=one.get("ErrorMessage", ""),
+        code=tree.get("ErrorCode", ""),
+        message=tree.get("ErrorMessage", ""),
         instance_type=str(chosen.get("InstanceType", "")),
         zone=chosen.get("AvailabilityZone", ""),
         subnet_id=chosen.get("SubnetId", ""),

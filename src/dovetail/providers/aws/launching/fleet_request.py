@@ -45,7 +45,7 @@ class FleetTerms(msgspec.Struct, frozen=True, gc=False):
 
 def fleet_request(uses: Sequence[TemplateUse], terms: FleetTerms) -> Request:
     """The request without its token and without a number of instances."""
-    configs: list[Json] = [_config(use) for use in sorted(uses, key=lambda one: one.name)]
+    configs: list[Json] = [_config(use) for use in sorted(uses, key=lambda use: use.name)]
     request: Request = {
         "Type": "instant",
         "LaunchTemplateConfigs": configs,
@@ -76,21 +76,21 @@ def tag_list(tags: Mapping[str, str]) -> list[Json]:
 def _config(use: TemplateUse) -> Json:
     return {
         "LaunchTemplateSpecification": {"LaunchTemplateName": use.name, "Version": "$Latest"},
-        "Overrides": [_override(one) for one in sorted(set(use.overrides))],
+        "Overrides": [_override(override) for override in sorted(set(use.overrides))],
     }
 
 
-def _override(one: FleetOverride) -> Json:
+def _override(override: FleetOverride) -> Json:
     return {
-        "InstanceType": one.instance_type,
-        "SubnetId": one.subnet_id,
-        "ImageId": one.image_id,
-        "AvailabilityZone": one.zone,
-        "Priority": one.price_nanousd / _NANO,
+        "InstanceType": override.instance_type,
+        "SubnetId": override.subnet_id,
+        "ImageId": override.image_id,
+        "AvailabilityZone": override.zone,
+        "Priority": override.price_nanousd / _NANO,
     }
 
 
-def addressed(request: Mapping[str, Json], token: str, n_instances: int) -> Request:
+def with_token(request: Mapping[str, Json], token: str, n_instances: int) -> Request:
     """The request as it is sent: with its token, which its instances also carry as a tag."""
     target = request["TargetCapacitySpecification"]
     stated = target if isinstance(target, dict) else {}
@@ -99,11 +99,11 @@ def addressed(request: Mapping[str, Json], token: str, n_instances: int) -> Requ
         **request,
         "ClientToken": token,
         "TargetCapacitySpecification": {**stated, "TotalTargetCapacity": n_instances},
-        "TagSpecifications": [_with_token(one, token) for one in _listed(tags)],
+        "TagSpecifications": [_with_token(tree, token) for tree in _as_list(tags)],
     }
 
 
-def _listed(part: Json) -> list[Json]:
+def _as_list(part: Json) -> list[Json]:
     return part if isinstance(part, list) else []
 
 
@@ -111,7 +111,7 @@ def _with_token(specification: Json, token: str) -> Json:
     if not isinstance(specification, dict):
         return specification
     tag: Json = {"Key": keys.TOKEN_TAG, "Value": token}
-    return {**specification, "Tags": [*_listed(specification.get("Tags")), tag]}
+    return {**specification, "Tags": [*_as_list(specification.get("Tags")), tag]}
 
 
 def fleet_token(request: str, claims: Sequence[tuple[str, str]]) -> str:

@@ -18,7 +18,7 @@ from dovetail.cloud.errors import CreateError
 from dovetail.kube.errors import ApiError
 from dovetail.kube.seam import Kube
 from dovetail.model.claim import ClaimObject
-from dovetail.providers.aws.calls import CallFailedError, Failure, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, Failure, calling, required
 from dovetail.providers.aws.launching import keys
 from dovetail.providers.aws.launching.batching import SingleFlight
 from dovetail.providers.aws.launching.failures import (
@@ -28,7 +28,7 @@ from dovetail.providers.aws.launching.failures import (
     is_undecided,
 )
 from dovetail.providers.aws.launching.fleet_answer import FleetAnswer, FleetInstance, fleet_answer
-from dovetail.providers.aws.launching.fleet_request import addressed, fleet_token
+from dovetail.providers.aws.launching.fleet_request import fleet_token, with_token
 from dovetail.providers.aws.launching.marks import (
     ClaimGone,
     ClaimRecord,
@@ -39,8 +39,8 @@ from dovetail.providers.aws.launching.marks import (
     MarkTaken,
     MarkWritten,
     Request,
-    decoded,
-    encoded,
+    decode,
+    encode,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Dealt(msgspec.Struct, frozen=True, gc=False):
     @property
     def instance(self) -> FleetInstance | None:
         """The claim's instance; None if the fleet has too few."""
-        return self.answer.dealt(self.mark.ordinal)
+        return self.answer.instance_at(self.mark.ordinal)
 
 
 FleetOutcome = Dealt | MarkTaken | ClaimGone
@@ -90,9 +90,9 @@ class Fleets:
 
         Raises CloudError if it is not known what came of it, and ApiError.
         """
-        text = encoded(request)
+        text = encode(request)
         outcomes: dict[str, FleetOutcome] = {}
-        waiting = {one.claim.uid: one for one in claims}
+        waiting = {item.claim.uid: item for item in claims}
         while waiting:
             marks = _marks(text, waiting.values())
             await self._mark_all(waiting, marks, outcomes)
@@ -102,7 +102,7 @@ class Fleets:
                 answer = await self._send(mark)
                 outcomes |= {uid: Dealt(answer, marks[uid], waiting[uid]) for uid in waiting}
                 break
-        return [outcomes[one.claim.uid] for one in claims]
+        return [outcomes[item.claim.uid] for item in claims]
 
     async def _mark_all(
         self,
@@ -117,7 +117,7 @@ class Fleets:
                 uid: group.create_task(self._mark(waiting[uid], marks[uid])) for uid in others
             }
         results = {uid: task.result() for uid, task in writing.items()}
-        if all(isinstance(one, MarkWritten) for one in results.values()):
+        if all(isinstance(result, MarkWritten) for result in results.values()):
             results[head] = await self._mark(waiting[head], marks[head])
         for uid, result in results.items():
             match result:
@@ -153,17 +153,17 @@ class Fleets:
             return await self._send(mark)
         age = self._clock.now() - (claim.created_at or self._clock.now())
         if age > _TOKEN_KEPT_FOR:
-            found = await self._tagged(mark.token)
-            return FleetAnswer(found) if found else None
+            instances = await self._with_token(mark.token)
+            return FleetAnswer(instances) if instances else None
         return await self._recoveries.run(mark.token, lambda: self._recover(mark))
 
     async def _recover(self, mark: FleetMark) -> FleetAnswer | None:
         for _ in range(_TRIES):
             records = await self._marks.records()
-            if _may_be_sent(mark, records) or await self._tagged(mark.token):
+            if _may_be_sent(mark, records) or await self._with_token(mark.token):
                 self._committed.add(mark.token)
                 return await self._send(mark)
-            head = next((one for one in records if one.uid == mark.head), None)
+            head = next((record for record in records if record.uid == mark.head), None)
             if head is None or head.token == mark.token:
                 break
             if await self._is_refused(head, mark.token):
@@ -188,7 +188,7 @@ class Fleets:
 
     async def _call(self, mark: FleetMark) -> FleetAnswer:
         try:
-            answer = await self._create_fleet(decoded(mark.request))
+            answer = await self._create_fleet(decode(mark.request))
         except CallFailedError as error:
             if is_undecided(error):
                 failure = FleetError(error.code, error.message)
@@ -200,7 +200,7 @@ class Fleets:
     async def _after_refusal(self, mark: FleetMark, error: CallFailedError) -> FleetAnswer:
         """EC2 answered, and launched nothing now; another request may have used the token."""
         if error.code == MISMATCH:
-            return FleetAnswer(await self._tagged(mark.token))
+            return FleetAnswer(await self._with_token(mark.token))
         return FleetAnswer(errors=(FleetError(error.code, error.message),))
 
     async def _create_fleet(self, request: Request) -> FleetAnswer:
@@ -212,29 +212,29 @@ class Fleets:
             raise CallFailedError(_CREATE_FLEET, "NoAnswer", msg, Failure.UNAVAILABLE)
         return fleet_answer(answer)
 
-    async def _tagged(self, token: str) -> tuple[FleetInstance, ...]:
+    async def _with_token(self, token: str) -> tuple[FleetInstance, ...]:
         """The instances that carry this token as a tag, in whatever state."""
         try:
             with calling("ec2:DescribeInstances"):
                 answer = await self._ec2.describe_instances(
                     Filters=[{"Name": f"tag:{keys.TOKEN_TAG}", "Values": [token]}]
                 )
-            reservations = answered(answer.get("Reservations"), "ec2:DescribeInstances")
+            reservations = required(answer.get("Reservations"), "ec2:DescribeInstances")
         except CallFailedError as error:
             raise CreateError(str(error), condition_reason=LAUNCH_FAILED) from error
-        found = [
+        instances = [
             FleetInstance(
-                id=one.get("InstanceId", ""),
-                instance_type=str(one.get("InstanceType", "")),
-                zone=one.get("Placement", {}).get("AvailabilityZone", ""),
-                subnet_id=one.get("SubnetId", ""),
-                image_id=one.get("ImageId", ""),
-                is_spot=one.get("InstanceLifecycle") == "spot",
+                id=tree.get("InstanceId", ""),
+                instance_type=str(tree.get("InstanceType", "")),
+                zone=tree.get("Placement", {}).get("AvailabilityZone", ""),
+                subnet_id=tree.get("SubnetId", ""),
+                image_id=tree.get("ImageId", ""),
+                is_spot=tree.get("InstanceLifecycle") == "spot",
             )
             for reservation in reservations
-            for one in reservation.get("Instances", [])
+            for tree in reservation.get("Instances", [])
         ]
-        return tuple(sorted(found, key=lambda one: one.id))
+        return tuple(sorted(instances, key=lambda instance: instance.id))
 
     def _remember(self, token: str, answer: FleetAnswer) -> None:
         self._answers[token] = answer
@@ -267,8 +267,8 @@ def _may_be_sent(mark: FleetMark, records: Iterable[ClaimRecord]) -> bool:
 
 def _marks(text: str, claims: Iterable[MarkedClaim]) -> dict[str, FleetMark]:
     """The marks of a batch by the UID of the claim, the head first."""
-    uids = sorted((one.claim.uid, one.mark.token if one.mark else "") for one in claims)
+    uids = sorted((item.claim.uid, item.mark.token if item.mark else "") for item in claims)
     token = fleet_token(text, uids)
-    request = encoded(addressed(decoded(text), token, len(uids)))
+    request = encode(with_token(decode(text), token, len(uids)))
     head = uids[0][0]
     return {uid: FleetMark(token, ordinal, head, request) for ordinal, (uid, _) in enumerate(uids)}

@@ -19,14 +19,10 @@ from dovetail.model.claim import ClaimObject
 from dovetail.providers.aws.calls import CallFailedError
 from dovetail.providers.aws.launching.batching import Batcher, BatchWindow, SingleFlight
 from dovetail.providers.aws.launching.class_catalogue import ClassCatalogue
-from dovetail.providers.aws.launching.failures import (
-    LAUNCH_FAILED,
-    TEMPLATE_NOT_FOUND,
-    FleetError,
-)
+from dovetail.providers.aws.launching.failures import LAUNCH_FAILED, TEMPLATE_NOT_FOUND, FleetError
 from dovetail.providers.aws.launching.fleet_answer import FleetAnswer, FleetInstance
 from dovetail.providers.aws.launching.fleets import Dealt, FleetOutcome, Fleets
-from dovetail.providers.aws.launching.marks import ClaimGone, MarkedClaim, encoded
+from dovetail.providers.aws.launching.marks import ClaimGone, MarkedClaim, encode
 from dovetail.providers.aws.launching.orders import (
     LaunchOrder,
     OrderInputs,
@@ -117,50 +113,50 @@ class Launcher:
             msg = f"launching node claim {claim.name}: {error}"
             raise CreateError(msg, condition_reason=LAUNCH_FAILED) from error
 
-    async def _launch_marked(self, held: MarkedClaim) -> LaunchResult:
+    async def _launch_marked(self, marked: MarkedClaim) -> LaunchResult:
         has_retried = False
         for _ in range(_ATTEMPTS):
-            result = await self._resumed(held)
+            result = await self._resume(marked)
             if result is not None:
                 return result
             try:
-                order, node_class = await self._ordered(held.claim)
+                order, node_class = await self._order_for(marked.claim)
             except (CloudError, CallFailedError, InputError):
-                result = await self._launched_before(held)
+                result = await self._launched_before(marked)
                 if result is None:
                     raise
                 return result
-            outcome = await self._batches.add(encoded(order.request), _Item(held, order))
-            held = _still_there(outcome, held)
+            outcome = await self._batches.add(encode(order.request), _Item(marked, order))
+            marked = _current_claim(outcome, marked)
             if isinstance(outcome, Dealt):
                 if outcome.instance is not None:
                     return LaunchResult(outcome.instance, outcome.answer, order, node_class)
                 if has_retried or not self._forget_lost_templates(outcome.answer, order):
                     capacity_type = order.options.capacity_type
-                    raise launch_failure(held.claim.name, outcome.answer, capacity_type)
+                    raise launch_failure(marked.claim.name, outcome.answer, capacity_type)
                 has_retried = True
-        msg = f"node claim {held.claim.name} is being launched by another process"
+        msg = f"node claim {marked.claim.name} is being launched by another process"
         raise CreateError(msg, condition_reason=LAUNCH_FAILED)
 
-    async def _resumed(self, held: MarkedClaim) -> LaunchResult | None:
+    async def _resume(self, marked: MarkedClaim) -> LaunchResult | None:
         """What came of the request that the claim is marked with; None if it got nothing of it."""
-        mark = held.mark
+        mark = marked.mark
         if mark is None:
             return None
-        answer = await self._fleets.resume(held.claim, mark)
-        instance = answer.dealt(mark.ordinal) if answer is not None else None
+        answer = await self._fleets.resume(marked.claim, mark)
+        instance = answer.instance_at(mark.ordinal) if answer is not None else None
         if answer is None or instance is None:
             return None
         return LaunchResult(instance, answer)
 
-    async def _launched_before(self, held: MarkedClaim) -> LaunchResult | None:
+    async def _launched_before(self, marked: MarkedClaim) -> LaunchResult | None:
         """Nothing more can be asked for, but what the claim has already, it keeps."""
-        fresh = await self._fleets.read(held.claim)
-        if fresh is None or fresh.mark == held.mark:
+        fresh = await self._fleets.read(marked.claim)
+        if fresh is None or fresh.mark == marked.mark:
             return None
-        return await self._resumed(fresh)
+        return await self._resume(fresh)
 
-    async def _ordered(self, claim: ClaimObject) -> tuple[LaunchOrder, EC2NodeClass]:
+    async def _order_for(self, claim: ClaimObject) -> tuple[LaunchOrder, EC2NodeClass]:
         self._n_ordering += 1
         try:
             node_class = await self._catalogue.node_classes.ready(claim.node_class)
@@ -181,27 +177,29 @@ class Launcher:
 
     def _forget_lost_templates(self, answer: FleetAnswer, order: LaunchOrder) -> bool:
         """Whether the launch failed because EC2 has lost templates, and is worth another try."""
-        if not any(one.code in TEMPLATE_NOT_FOUND for one in answer.errors):
+        if not any(error.code in TEMPLATE_NOT_FOUND for error in answer.errors):
             return False
-        self.templates.forget(one.name for one in order.templates)
+        self.templates.forget(template.name for template in order.templates)
         return True
 
     async def _launch_batch(self, _key: str, items: Sequence[_Item]) -> Sequence[FleetOutcome]:
         order = items[0].order
-        self._catalogue.launching(order, len(items))
+        self._catalogue.note_launch(order, len(items))
         try:
-            outcomes = await self._fleets.launch(order.request, [one.claim for one in items])
+            outcomes = await self._fleets.launch(order.request, [item.claim for item in items])
         except BaseException:
-            self._catalogue.launched(order, FleetAnswer(), len(items))
+            self._catalogue.note_answer(order, FleetAnswer(), len(items))
             raise
-        answer = next((one.answer for one in outcomes if isinstance(one, Dealt)), FleetAnswer())
-        self._catalogue.launched(order, answer, len(items))
+        answer = next(
+            (outcome.answer for outcome in outcomes if isinstance(outcome, Dealt)), FleetAnswer()
+        )
+        self._catalogue.note_answer(order, answer, len(items))
         return outcomes
 
 
-def _still_there(outcome: FleetOutcome, held: MarkedClaim) -> MarkedClaim:
+def _current_claim(outcome: FleetOutcome, marked: MarkedClaim) -> MarkedClaim:
     """The claim as it was last seen. Raises CloudError if it is gone."""
     if isinstance(outcome, ClaimGone):
-        msg = f"node claim {held.claim.name} is gone"
+        msg = f"node claim {marked.claim.name} is gone"
         raise CloudError(msg)
     return outcome.claim

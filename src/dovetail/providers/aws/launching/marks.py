@@ -33,12 +33,12 @@ class FleetMark(msgspec.Struct, frozen=True, gc=False):
     token: str
     ordinal: int
     head: str
-    request: str  # as `encoded` writes it
+    request: str  # as `encode` writes it
 
     @property
     def n_instances(self) -> int:
         """How many instances the request asks for, one for each claim of its batch."""
-        target = decoded(self.request).get("TargetCapacitySpecification")
+        target = decode(self.request).get("TargetCapacitySpecification")
         total = target.get("TotalTargetCapacity") if isinstance(target, dict) else None
         return total if isinstance(total, int) else 0
 
@@ -122,12 +122,12 @@ class _Claim(msgspec.Struct, frozen=True):
 _reader: Final = msgspec.json.Decoder(_Claim)
 
 
-def encoded(request: Mapping[str, Json]) -> str:
+def encode(request: Mapping[str, Json]) -> str:
     """A request as text; the same request gives the same text."""
     return b64encode(compress(msgspec.json.encode(request, order="sorted"), mtime=0)).decode()
 
 
-def decoded(text: str) -> Request:
+def decode(text: str) -> Request:
     """The request that was written as this text."""
     request: Request = msgspec.json.decode(decompress(b64decode(text)))
     return request
@@ -162,35 +162,39 @@ class Marks:
     def __init__(self, kube: Kube) -> None:
         self._kube = kube
 
-    async def write(self, held: MarkedClaim, mark: FleetMark) -> MarkOutcome:
+    async def write(self, marked: MarkedClaim, mark: FleetMark) -> MarkOutcome:
         """Put the mark on the claim in place of the one that it is known to carry, if any."""
-        expected = held.mark
-        if not held.resource_version and held.claim.annotations:
+        expected = marked.mark
+        if not marked.resource_version and marked.claim.annotations:
             try:
-                return _outcome(held, await self._kube.patch(_ref(held), _guarded(held, mark)))
+                return _outcome(
+                    marked, await self._kube.patch(_ref(marked), _guarded_patch(marked, mark))
+                )
             except NotFoundError:
                 return ClaimGone()
             except (InvalidError, ConflictError):
                 pass  # the watch was behind: read the claim
-        return await self._write_fresh(held, mark, expected)
+        return await self._write_fresh(marked, mark, expected)
 
     async def _write_fresh(
-        self, held: MarkedClaim, mark: FleetMark, expected: FleetMark | None
+        self, marked: MarkedClaim, mark: FleetMark, expected: FleetMark | None
     ) -> MarkOutcome:
         for _ in range(_TRIES):
             try:
-                fresh = held if held.resource_version else await self.read(held.claim)
+                fresh = marked if marked.resource_version else await self.read(marked.claim)
                 if fresh is None:
                     return ClaimGone()
                 is_refused = fresh.claim.annotations.get(keys.REFUSED_FLEET) == mark.token
                 if is_refused or fresh.mark not in (expected, mark):
                     return MarkTaken(fresh)
-                return _outcome(held, await self._kube.patch(_ref(held), _versioned(fresh, mark)))
+                return _outcome(
+                    marked, await self._kube.patch(_ref(marked), _versioned_patch(fresh, mark))
+                )
             except NotFoundError:
                 return ClaimGone()
             except ConflictError:
-                held = MarkedClaim(held.claim)  # somebody wrote in between: read again
-        msg = f"NodeClaim {held.claim.name} was changed by others {_TRIES} times in a row"
+                marked = MarkedClaim(marked.claim)  # somebody wrote in between: read again
+        msg = f"NodeClaim {marked.claim.name} was changed by others {_TRIES} times in a row"
         raise ConflictError(409, "Conflict", msg)
 
     async def read(self, claim: ClaimObject) -> MarkedClaim | None:
@@ -199,7 +203,7 @@ class Marks:
             raw = await self._kube.get(Ref(NODE_CLAIM, claim.name))
         except NotFoundError:
             return None
-        fresh = _marked(raw)
+        fresh = _marked_claim(raw)
         is_same = fresh.claim.uid == claim.uid and fresh.claim.deleting_at is None
         return fresh if is_same else None
 
@@ -229,15 +233,15 @@ class Marks:
                 return tuple(records)
 
 
-def _ref(held: MarkedClaim) -> Ref:
-    return Ref(NODE_CLAIM, held.claim.name)
+def _ref(marked: MarkedClaim) -> Ref:
+    return Ref(NODE_CLAIM, marked.claim.name)
 
 
-def _guarded(held: MarkedClaim, mark: FleetMark) -> Patch:
+def _guarded_patch(marked: MarkedClaim, mark: FleetMark) -> Patch:
     """A patch that fails if the claim is another, or has other annotations than we know of."""
     operations: list[Json] = [
-        {"op": "test", "path": "/metadata/uid", "value": held.claim.uid},
-        {"op": "test", "path": "/metadata/annotations", "value": dict(held.claim.annotations)},
+        {"op": "test", "path": "/metadata/uid", "value": marked.claim.uid},
+        {"op": "test", "path": "/metadata/annotations", "value": dict(marked.claim.annotations)},
     ]
     for key, value in annotations_of(mark).items():
         path = f"/metadata/annotations/{key.replace('/', '~1')}"
@@ -245,21 +249,21 @@ def _guarded(held: MarkedClaim, mark: FleetMark) -> Patch:
     return Patch(operations, PatchType.JSON)
 
 
-def _versioned(fresh: MarkedClaim, mark: FleetMark) -> Patch:
+def _versioned_patch(fresh: MarkedClaim, mark: FleetMark) -> Patch:
     annotations: dict[str, Json] = {**annotations_of(mark)}
     return Patch(
         {"metadata": {"resourceVersion": fresh.resource_version, "annotations": annotations}}
     )
 
 
-def _outcome(held: MarkedClaim, raw: msgspec.Raw) -> MarkOutcome:
-    after = _marked(raw)
-    if after.claim.uid != held.claim.uid or after.claim.deleting_at is not None:
+def _outcome(marked: MarkedClaim, raw: msgspec.Raw) -> MarkOutcome:
+    after = _marked_claim(raw)
+    if after.claim.uid != marked.claim.uid or after.claim.deleting_at is not None:
         return ClaimGone()
     return MarkWritten(after)
 
 
-def _marked(raw: msgspec.Raw) -> MarkedClaim:
+def _marked_claim(raw: msgspec.Raw) -> MarkedClaim:
     wire = api.decode(api.NodeClaim, raw)
     return MarkedClaim(claim_object(wire), wire.metadata.resource_version)
 

@@ -66,7 +66,7 @@ class NodeClassReader:
 def check_ready(node_class: EC2NodeClass) -> None:
     """Raise CloudError unless the status says that the class, as it is now, can launch."""
     name = node_class.metadata.name
-    ready = next((one for one in node_class.status.conditions if one.type == _READY), None)
+    ready = next((item for item in node_class.status.conditions if item.type == _READY), None)
     if ready is None or ready.status not in ("True", "False"):
         why = (
             (ready.message or ready.reason) if ready is not None else "its status is not known yet"

@@ -52,22 +52,22 @@ def launch_options(claim: ClaimObject, prices: PriceList) -> LaunchOptions:
     serving = compatible(claim, prices)
     reserved = reserved_options(serving)
     if reserved:
-        return _asked(claim, labels.RESERVED, reserved, serving)
-    has_min_values = any(one.min_values for one in wanted.values())
+        return _options_for(claim, labels.RESERVED, reserved, serving)
+    has_min_values = any(need.min_values for need in wanted.values())
     if not has_min_values:
-        serving = without_dear_spot(without_exotic(serving))
+        serving = without_costly_spot(without_exotic(serving))
     for capacity_type in (labels.SPOT, labels.ON_DEMAND):
         options = of_capacity_type(serving, capacity_type)
         if options:
-            return _asked(claim, capacity_type, options, serving)
+            return _options_for(claim, capacity_type, options, serving)
     msg = f"launching node claim {claim.name}: no available offering meets its requirements"
     raise InsufficientCapacityError(msg)
 
 
-def _asked(
+def _options_for(
     claim: ClaimObject, capacity_type: str, options: Options, serving: Options
 ) -> LaunchOptions:
-    listed = truncated(claim, options)
+    listed = truncate(claim, options)
     return LaunchOptions(
         capacity_type=capacity_type,
         options=listed,
@@ -85,7 +85,7 @@ def compatible(claim: ClaimObject, prices: PriceList) -> Options:
     for choice in prices.serving(claim):
         types[choice.instance_type.name] = choice.instance_type
         offerings.setdefault(choice.instance_type.name, []).append(choice.offering)
-    return tuple(LaunchOption(types[name], tuple(found)) for name, found in offerings.items())
+    return tuple(LaunchOption(types[name], tuple(group)) for name, group in offerings.items())
 
 
 def reserved_options(options: Options) -> Options:
@@ -93,7 +93,7 @@ def reserved_options(options: Options) -> Options:
     with the most capacity. A capacity block is never mixed with another.
     """
     reserved = of_capacity_type(options, labels.RESERVED)
-    kinds = [_kept(reserved, kind) for kind in _RESERVATION_KINDS]
+    kinds = [_of_kind(reserved, kind) for kind in _RESERVATION_KINDS]
     cheapest = min(
         (kind for kind in kinds if kind), key=lambda kind: kind[0].price_nanousd, default=()
     )
@@ -101,7 +101,8 @@ def reserved_options(options: Options) -> Options:
         first = cheapest[0]
         return (LaunchOption(first.instance_type, first.offerings[:1]),)
     return tuple(
-        LaunchOption(one.instance_type, _most_capacity_by_zone(one.offerings)) for one in cheapest
+        LaunchOption(option.instance_type, _most_capacity_by_zone(option.offerings))
+        for option in cheapest
     )
 
 
@@ -109,8 +110,8 @@ def reserved_options(options: Options) -> Options:
 _RESERVATION_KINDS: Final = (("default", False), (keys.CAPACITY_BLOCK, False), ("default", True))
 
 
-def _kept(options: Options, kind: tuple[str, bool]) -> Options:
-    return _narrowed(options, lambda at: (_reservation_type(at), is_interruptible(at)) == kind)
+def _of_kind(options: Options, kind: tuple[str, bool]) -> Options:
+    return _narrow(options, lambda at: (_reservation_type(at), is_interruptible(at)) == kind)
 
 
 def _reservation_type(offering: Offering) -> str:
@@ -131,56 +132,54 @@ def is_capacity_block(offering: Offering) -> bool:
 
 def _most_capacity_by_zone(offerings: Sequence[Offering]) -> tuple[Offering, ...]:
     best: dict[str, Offering] = {}
-    for one in sorted(offerings, key=lambda at: (-at.reservation_capacity, at.reservation_id)):
-        best.setdefault(one.zone, one)
+    for offering in sorted(offerings, key=lambda at: (-at.reservation_capacity, at.reservation_id)):
+        best.setdefault(offering.zone, offering)
     return tuple(sorted(best.values(), key=lambda at: (at.price_nanousd, at.zone)))
 
 
 def without_exotic(options: Options) -> Options:
     """Without bare metal and accelerators, unless nothing else is left."""
-    plain = tuple(one for one in options if not _is_exotic(one.instance_type))
+    plain = tuple(option for option in options if not _is_exotic(option.instance_type))
     return plain or options
 
 
-def _is_exotic(held: InstanceType) -> bool:
-    size = held.requirements.get(keys.INSTANCE_SIZE)
+def _is_exotic(kind: InstanceType) -> bool:
+    size = kind.requirements.get(keys.INSTANCE_SIZE)
     if size is not None and any(value.startswith(_METAL) for value in size.values):
         return True
-    counts = (held.requirements.get(key) for key in (keys.GPU_COUNT, keys.ACCELERATOR_COUNT))
-    return any(one is not None and one.values for one in counts)
+    counts = (kind.requirements.get(key) for key in (keys.GPU_COUNT, keys.ACCELERATOR_COUNT))
+    return any(count is not None and count.values for count in counts)
 
 
-def without_dear_spot(options: Options) -> Options:
+def without_costly_spot(options: Options) -> Options:
     """Without spot offerings that cost more than the cheapest on-demand offering."""
     on_demand = of_capacity_type(options, labels.ON_DEMAND)
     if not on_demand:
         return options
-    limit = min(one.price_nanousd for one in on_demand)
-    return _narrowed(
-        options, lambda at: at.capacity_type != labels.SPOT or at.price_nanousd <= limit
-    )
+    limit = min(option.price_nanousd for option in on_demand)
+    return _narrow(options, lambda at: at.capacity_type != labels.SPOT or at.price_nanousd <= limit)
 
 
 def of_capacity_type(options: Options, capacity_type: str) -> Options:
     """Only offerings of this capacity type."""
-    return _narrowed(options, lambda at: at.capacity_type == capacity_type)
+    return _narrow(options, lambda at: at.capacity_type == capacity_type)
 
 
-def _narrowed(options: Options, keeps: Callable[[Offering], bool]) -> Options:
+def _narrow(options: Options, keeps: Callable[[Offering], bool]) -> Options:
     """Only offerings that are kept; by price, as PriceList has them."""
     kept = (
-        LaunchOption(one.instance_type, tuple(at for at in one.offerings if keeps(at)))
-        for one in options
+        LaunchOption(option.instance_type, tuple(at for at in option.offerings if keeps(at)))
+        for option in options
     )
-    left = [one for one in kept if one.offerings]
-    return tuple(sorted(left, key=lambda one: (one.price_nanousd, one.instance_type.name)))
+    left = [option for option in kept if option.offerings]
+    return tuple(sorted(left, key=lambda option: (option.price_nanousd, option.instance_type.name)))
 
 
-def truncated(claim: ClaimObject, options: Options) -> Options:
+def truncate(claim: ClaimObject, options: Options) -> Options:
     """The cheapest types, as many as a request may have. Raises InsufficientCapacityError if they
     are too few different ones for the claim's minValues.
     """
-    ranked = sorted(options, key=lambda one: (one.price_nanousd, one.instance_type.name))
+    ranked = sorted(options, key=lambda option: (option.price_nanousd, option.instance_type.name))
     listed = tuple(ranked[:MAX_TYPES])
     if claim.annotations.get(labels.MIN_VALUES_RELAXED) == _TRUE:
         return listed
@@ -199,8 +198,8 @@ def truncated(claim: ClaimObject, options: Options) -> Options:
 def _values(wanted: Requirement, options: Iterable[LaunchOption]) -> set[str]:
     return {
         value
-        for one in options
-        for stated in [one.instance_type.requirements.get(wanted.key)]
+        for option in options
+        for stated in [option.instance_type.requirements.get(wanted.key)]
         if stated is not None
         for value in stated.values
         if wanted.has(value)

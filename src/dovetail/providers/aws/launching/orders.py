@@ -165,7 +165,7 @@ def launch_order(claim: ClaimObject, inputs: OrderInputs) -> LaunchOrder:
     for group, members in groups.items():
         template = order.template(group, members[0])
         templates.append(template)
-        uses.append(TemplateUse(template.name, tuple(order.override(one) for one in members)))
+        uses.append(TemplateUse(template.name, tuple(order.override(member) for member in members)))
     return LaunchOrder(
         request=fleet_request(uses, order.terms()),
         templates=tuple(templates),
@@ -197,10 +197,7 @@ def _groups(
 
 
 def _group(
-    claim: ClaimObject,
-    option: LaunchOption,
-    offering: Offering,
-    boot: tuple[AMI, ResolvedKubelet],
+    claim: ClaimObject, option: LaunchOption, offering: Offering, boot: tuple[AMI, ResolvedKubelet]
 ) -> _Group:
     image, kubelet = boot
     capacity = option.instance_type.capacity
@@ -278,7 +275,7 @@ class _Order:
                 image_id=group.image,
                 user_data=self._user_data(group, member),
                 instance_profile=status.instance_profile,
-                security_groups=tuple(one.id for one in status.security_groups),
+                security_groups=tuple(group.id for group in status.security_groups),
                 region=self._inputs.settings.region,
                 capacity_type=self._options.capacity_type,
                 tags=self._tags,
@@ -328,14 +325,14 @@ def _partition(wanted: Requirements, options: LaunchOptions) -> str:
         return ""
     offered = {
         value
-        for one in options.options
-        for at in one.offerings
+        for option in options.options
+        for at in option.offerings
         for stated in [at.requirements.get(keys.PARTITION)]
         if stated is not None
         for value in stated.values
         if asked.has(value)
     }
-    return min(offered, key=lambda one: (len(one), one), default="")
+    return min(offered, key=lambda subnet: (len(subnet), subnet), default="")
 
 
 def _pods_by_subnet(
@@ -343,7 +340,7 @@ def _pods_by_subnet(
 ) -> dict[str, int]:
     least: dict[str, int] = {}
     for group, members in groups.items():
-        for one in members:
-            subnet = inputs.subnets[one.offering.zone]
+        for member in members:
+            subnet = inputs.subnets[member.offering.zone]
             least[subnet] = min(least.get(subnet, group.max_pods), group.max_pods)
     return least

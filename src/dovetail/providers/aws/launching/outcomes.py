@@ -42,16 +42,18 @@ def unavailability(
     answer: FleetAnswer, place: OrderPlace, types: Iterable[str] = ()
 ) -> Unavailability:
     """What the errors of an answer tell of capacity; `types` are those that were asked for."""
-    errors = [one for one in answer.errors if one.instance_type]
-    reserved = [one for one in errors if one.code == NO_RESERVED_CAPACITY]
-    without_role = any(one.code == NO_SPOT_ROLE for one in answer.errors)
+    errors = [error for error in answer.errors if error.instance_type]
+    reserved = [error for error in errors if error.code == NO_RESERVED_CAPACITY]
+    without_role = any(error.code == NO_SPOT_ROLE for error in answer.errors)
     return Unavailability(
         offerings=tuple(
-            mark for one in errors for mark in _offerings(one, place, sorted(set(types)))
+            mark for error in errors for mark in _offerings(error, place, sorted(set(types)))
         ),
         capacity_types=(labels.SPOT,) if without_role else (),
-        subnets=tuple(sorted({one.subnet_id for one in errors if one.code == NO_FREE_ADDRESSES})),
-        reserved=tuple(sorted({(one.instance_type, one.zone) for one in reserved})),
+        subnets=tuple(
+            sorted({error.subnet_id for error in errors if error.code == NO_FREE_ADDRESSES})
+        ),
+        reserved=tuple(sorted({(error.instance_type, error.zone) for error in reserved})),
     )
 
 
@@ -77,31 +79,31 @@ def _offerings(error: FleetError, place: OrderPlace, types: list[str]) -> list[U
 
 def sold_out(answer: FleetAnswer, capacity_type: str) -> tuple[SoldOut, ...]:
     """The offerings that were asked for and could not be had."""
-    found = {
-        SoldOut(one.instance_type, one.zone, capacity_type)
-        for one in answer.errors
-        if one.is_unfulfillable and one.instance_type
+    offerings = {
+        SoldOut(error.instance_type, error.zone, capacity_type)
+        for error in answer.errors
+        if error.is_unfulfillable and error.instance_type
     }
-    return tuple(sorted(found))
+    return tuple(sorted(offerings))
 
 
 def launch_failure(claim: str, answer: FleetAnswer, capacity_type: str) -> CloudError:
     """The error of a claim that got no instance."""
     doing = f"launching node claim {claim}"
-    others = [one for one in answer.errors if not one.is_unfulfillable]
+    others = [error for error in answer.errors if not error.is_unfulfillable]
     if answer.errors and not others:
-        msg = f"{doing}: insufficient capacity: {_listed(answer.errors)}"
+        msg = f"{doing}: insufficient capacity: {_errors_text(answer.errors)}"
         return InsufficientCapacityError(msg, sold_out=sold_out(answer, capacity_type))
     if not others:
         msg = f"{doing}: EC2 launched fewer instances than were asked for, and did not say why"
         return CreateError(msg, condition_reason=LAUNCH_FAILED)
     first = others[0]
-    msg = f"{doing}: {_listed(others)}"
+    msg = f"{doing}: {_errors_text(others)}"
     return CreateError(msg, condition_reason=first.reason, condition_message=first.message or msg)
 
 
-def _listed(errors: Iterable[FleetError]) -> str:
-    texts = sorted({_text(one) for one in errors})
+def _errors_text(errors: Iterable[FleetError]) -> str:
+    texts = sorted({_text(error) for error in errors})
     more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
     return "; ".join(texts[:_SHOWN]) + more
 

@@ -9,17 +9,17 @@ import msgspec
 from dovetail.model.instance import InstanceType, Offering
 
 
-def repriced(
+def with_overlays(
     types: Sequence[InstanceType], planned: Iterable[InstanceType]
 ) -> tuple[InstanceType, ...]:
     """The types with the prices that overlays gave to those that were planned with."""
     prices = {
-        (one.name, *_key(at)): at.price_nanousd
-        for one in planned
-        for at in one.offerings
+        (kind.name, *_key(at)): at.price_nanousd
+        for kind in planned
+        for at in kind.offerings
         if at.is_overlaid
     }
-    return tuple(_with_prices(one, prices) for one in types)
+    return tuple(_with_prices(kind, prices) for kind in types)
 
 
 def _with_prices(

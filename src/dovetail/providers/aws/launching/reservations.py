@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import CallFailedError, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, calling, required
 
 if TYPE_CHECKING:
     from types_aiobotocore_ec2 import EC2Client
@@ -28,21 +28,21 @@ class ReservationCounts:
         self._read_at: dict[str, datetime] = {}
         self._reading = asyncio.Lock()
 
-    def left(self) -> dict[str, int]:
+    def counts(self) -> dict[str, int]:
         """What is left, of all that are known."""
         now = self._clock.now()
         return {
-            one: count
-            for one, count in sorted(self._left.items())
-            if abs(now - self._read_at[one]) < _FALLBACK_KEPT_FOR
+            name: count
+            for name, count in sorted(self._left.items())
+            if abs(now - self._read_at[name]) < _FALLBACK_KEPT_FOR
         }
 
-    def launched(self, reservation_id: str, n_instances: int = 1) -> None:
+    def note_launch(self, reservation_id: str, n_instances: int = 1) -> None:
         """Instances were launched into the reservation."""
         if reservation_id in self._left:
             self._left[reservation_id] = max(self._left[reservation_id] - n_instances, 0)
 
-    def terminated(self, reservation_id: str) -> None:
+    def note_end(self, reservation_id: str) -> None:
         """An instance of the reservation is gone for certain."""
         if reservation_id in self._left:
             self._left[reservation_id] += 1
@@ -56,7 +56,7 @@ class ReservationCounts:
         """Ask EC2 for those that were not read for a minute. What cannot be read stays as it is."""
         async with self._reading:
             now = self._clock.now()
-            stale = sorted(one for one in set(ids) if self._is_stale(one, now))
+            stale = sorted(name for name in set(ids) if self._is_stale(name, now))
             if stale:
                 await self._read(stale, now)
 
@@ -68,11 +68,11 @@ class ReservationCounts:
         try:
             with calling(_ACTION):
                 answer = await self._ec2.describe_capacity_reservations(CapacityReservationIds=ids)
-            described = answered(answer.get("CapacityReservations"), _ACTION)
+            described = required(answer.get("CapacityReservations"), _ACTION)
         except CallFailedError:
             return
-        for one in described:
-            name = one.get("CapacityReservationId", "")
-            is_active = one.get("State") == "active"
-            self._left[name] = one.get("AvailableInstanceCount", 0) if is_active else 0
+        for reservation in described:
+            name = reservation.get("CapacityReservationId", "")
+            is_active = reservation.get("State") == "active"
+            self._left[name] = reservation.get("AvailableInstanceCount", 0) if is_active else 0
             self._read_at[name] = now

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import answered, calling
+from dovetail.providers.aws.calls import calling, required
 from dovetail.providers.aws.node_class.types import Subnet
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _ACTION: Final = "ec2:DescribeSubnets"
 def zonal_subnets(subnets: Sequence[Subnet], free: Mapping[str, int]) -> dict[str, str]:
     """The subnet to launch into, by zone; of equals, the first by id."""
     chosen: dict[str, str] = {}
-    for subnet in sorted(subnets, key=lambda one: (-free.get(one.id, 0), one.id)):
+    for subnet in sorted(subnets, key=lambda subnet: (-free.get(subnet.id, 0), subnet.id)):
         chosen.setdefault(subnet.zone, subnet.id)
     return dict(sorted(chosen.items()))
 
@@ -39,13 +39,13 @@ class FreeAddresses:
 
     async def free(self, subnets: Sequence[Subnet]) -> dict[str, int]:
         """Free addresses by subnet. Raises CallFailedError."""
-        ids = [one.id for one in subnets]
+        ids = [subnet.id for subnet in subnets]
         async with self._reading:
             now = self._clock.now()
-            stale = [one for one in ids if not self._is_fresh(one, now)]
+            stale = [name for name in ids if not self._is_fresh(name, now)]
             if stale:
                 await self._read(stale, now)
-        return {one: self._free.get(one, 0) - self._taken.get(one, 0) for one in ids}
+        return {name: self._free.get(name, 0) - self._taken.get(name, 0) for name in ids}
 
     def take(self, subnet_id: str, n_addresses: int) -> None:
         """A launch takes so many addresses, or gives them back if negative."""
@@ -63,8 +63,8 @@ class FreeAddresses:
     async def _read(self, ids: Sequence[str], now: datetime) -> None:
         with calling(_ACTION):
             answer = await self._ec2.describe_subnets(SubnetIds=list(ids))
-        for one in answered(answer.get("Subnets"), _ACTION):
-            subnet_id = one.get("SubnetId", "")
-            self._free[subnet_id] = one.get("AvailableIpAddressCount", 0)
+        for tree in required(answer.get("Subnets"), _ACTION):
+            subnet_id = tree.get("SubnetId", "")
+            self._free[subnet_id] = tree.get("AvailableIpAddressCount", 0)
             self._read_at[subnet_id] = now
             self._taken.pop(subnet_id, None)

@@ -39,24 +39,25 @@ def network_interfaces(
     if not listed and n_efas:
         listed = tuple(NetworkInterface(card, 1 if card else 0, _EFA) for card in range(n_efas))
     return [
-        _interface(one, spec, groups, is_ipv6=is_ipv6) for one in listed or (NetworkInterface(),)
+        _interface(interface, spec, groups, is_ipv6=is_ipv6)
+        for interface in listed or (NetworkInterface(),)
     ]
 
 
 def _interface(
-    one: NetworkInterface, spec: EC2NodeClassSpec, groups: tuple[str, ...], *, is_ipv6: bool
+    interface: NetworkInterface, spec: EC2NodeClassSpec, groups: tuple[str, ...], *, is_ipv6: bool
 ) -> Json:
     made: Request = {
-        "NetworkCardIndex": one.network_card_index,
-        "DeviceIndex": one.device_index,
+        "NetworkCardIndex": interface.network_card_index,
+        "DeviceIndex": interface.device_index,
         "Groups": list(groups),
     }
-    if one.interface_type != _INTERFACE:
-        made["InterfaceType"] = one.interface_type
-    if one.interface_type == _EFA_ONLY:
+    if interface.interface_type != _INTERFACE:
+        made["InterfaceType"] = interface.interface_type
+    if interface.interface_type == _EFA_ONLY:
         return made
     if spec.connection_tracking is not None:
-        made["ConnectionTrackingSpecification"] = _tracking(spec.connection_tracking)
+        made["ConnectionTrackingSpecification"] = _tracking_json(spec.connection_tracking)
     if spec.ip_prefix_count is not None:
         made["Ipv6PrefixCount" if is_ipv6 else "Ipv4PrefixCount"] = spec.ip_prefix_count
     if is_ipv6:
@@ -67,30 +68,30 @@ def _interface(
     return made
 
 
-def _tracking(one: ConnectionTracking) -> Json:
-    return _stated(
-        TcpEstablishedTimeout=one.tcp_established_timeout,
-        UdpStreamTimeout=one.udp_stream_timeout,
-        UdpTimeout=one.udp_timeout,
+def _tracking_json(tracking: ConnectionTracking) -> Json:
+    return _without_none(
+        TcpEstablishedTimeout=tracking.tcp_established_timeout,
+        UdpStreamTimeout=tracking.udp_stream_timeout,
+        UdpTimeout=tracking.udp_timeout,
     )
 
 
 def block_devices(spec: EC2NodeClassSpec) -> list[Json]:
     """The volumes of the class, or those of its family. Sizes are rounded up to GiB."""
     mappings = spec.block_device_mappings or traits(family_of(spec)).block_devices
-    return [_mapping(one) for one in mappings]
+    return [_mapping(mapping) for mapping in mappings]
 
 
-def _mapping(one: BlockDeviceMapping) -> Json:
-    made = _stated(DeviceName=one.device_name)
-    if one.ebs is not None:
-        made["Ebs"] = _volume(one.ebs)
+def _mapping(mapping: BlockDeviceMapping) -> Json:
+    made = _without_none(DeviceName=mapping.device_name)
+    if mapping.ebs is not None:
+        made["Ebs"] = _volume(mapping.ebs)
     return made
 
 
 def _volume(ebs: BlockDevice) -> Json:
     size = ebs.volume_size
-    return _stated(
+    return _without_none(
         DeleteOnTermination=ebs.delete_on_termination,
         Encrypted=ebs.encrypted,
         Iops=ebs.iops,
@@ -108,7 +109,7 @@ def metadata_options(spec: EC2NodeClassSpec, region: str) -> Request:
     options = spec.metadata_options or _DEFAULT_METADATA
     knows_ipv6 = not region.startswith(_WITHOUT_IPV6_METADATA)
     return {
-        **_stated(
+        **_without_none(
             HttpEndpoint=options.http_endpoint,
             HttpProtocolIpv6=options.http_protocol_ipv6 if knows_ipv6 else None,
             HttpPutResponseHopLimit=options.http_put_response_hop_limit,
@@ -118,6 +119,6 @@ def metadata_options(spec: EC2NodeClassSpec, region: str) -> Request:
     }
 
 
-def _stated(**values: Json) -> Request:
+def _without_none(**values: Json) -> Request:
     """Only what has a value."""
     return {key: value for key, value in values.items() if value is not None}

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import CallFailedError, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, calling, required
 from dovetail.providers.aws.launching import keys
 from dovetail.providers.aws.launching.failures import NAME_TAKEN, TEMPLATE_NOT_FOUND
 from dovetail.providers.aws.launching.fleet_request import tag_list
@@ -37,14 +37,14 @@ class TemplateStore:
     async def ensure(self, templates: Sequence[LaunchTemplate]) -> None:
         """Make those that are not there yet. Raises CallFailedError."""
         async with self._writing:
-            missing = [one for one in templates if one.name not in self._used_at]
+            missing = [template for template in templates if template.name not in self._used_at]
             if missing:
-                there = await self._described([one.name for one in missing])
+                there = await self._known_names([template.name for template in missing])
                 for template in missing:
                     if template.name not in there:
                         await self._create(template)
             now = self._clock.now()
-            self._used_at.update({one.name: now for one in templates})
+            self._used_at.update({template.name: now for template in templates})
 
     def forget(self, names: Iterable[str]) -> None:
         """EC2 says that these are not there."""
@@ -67,26 +67,25 @@ class TemplateStore:
                 await self._delete(name)
                 del self._used_at[name]
 
-    async def _described(self, names: Sequence[str]) -> set[str]:
+    async def _known_names(self, names: Sequence[str]) -> set[str]:
         """Those of the names that EC2 knows."""
-        found: set[str] = set()
+        existing: set[str] = set()
         for start in range(0, len(names), _NAMES_AT_ONCE):
             part = names[start : start + _NAMES_AT_ONCE]
-            found |= await self._names("launch-template-name", part)
-        return found
+            existing |= await self._names("launch-template-name", part)
+        return existing
 
     async def _names(self, name: str, values: Sequence[str]) -> set[str]:
         """The names of the templates that a filter finds."""
         pages = self._ec2.get_paginator("describe_launch_templates").paginate(
-            Filters=[{"Name": name, "Values": list(values)}],
-            PaginationConfig={"PageSize": _PAGE},
+            Filters=[{"Name": name, "Values": list(values)}], PaginationConfig={"PageSize": _PAGE}
         )
-        found: set[str] = set()
+        names: set[str] = set()
         with calling(_DESCRIBE):
             async for page in pages:
-                described = answered(page.get("LaunchTemplates"), _DESCRIBE)
-                found |= {one.get("LaunchTemplateName", "") for one in described}
-        return found
+                described = required(page.get("LaunchTemplates"), _DESCRIBE)
+                names |= {template.get("LaunchTemplateName", "") for template in described}
+        return names
 
     async def _create(self, template: LaunchTemplate) -> None:
         call: Callable[..., Awaitable[object]] = self._ec2.create_launch_template

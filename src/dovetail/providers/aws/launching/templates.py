@@ -113,7 +113,7 @@ def _tag_specifications(inputs: TemplateInputs) -> list[Json]:
     resources = ["network-interface"]
     if inputs.capacity_type == labels.SPOT:
         resources.append("spot-instances-request")
-    return [{"ResourceType": one, "Tags": tag_list(inputs.tags)} for one in resources]
+    return [{"ResourceType": resource, "Tags": tag_list(inputs.tags)} for resource in resources]
 
 
 def _placement(inputs: TemplateInputs) -> Request:

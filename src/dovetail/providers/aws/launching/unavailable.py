@@ -36,17 +36,17 @@ class UnavailableOfferings:
 
     def offerings(self) -> frozenset[UnavailableOffering]:
         """What is left out now."""
-        return self._left(self._offerings)
+        return self._current(self._offerings)
 
     def capacity_types(self) -> frozenset[str]:
         """Capacity types that are left out now."""
-        return self._left(self._capacity_types)
+        return self._current(self._capacity_types)
 
     def subnets(self) -> frozenset[str]:
         """Subnets that are left out now, by id."""
-        return self._left(self._subnets)
+        return self._current(self._subnets)
 
-    def everything(self) -> frozenset[UnavailableOffering | str]:
+    def all_unavailable(self) -> frozenset[UnavailableOffering | str]:
         """All that is left out now: offerings, and the names of capacity types and subnets."""
         return frozenset({*self.offerings(), *self.capacity_types(), *self.subnets()})
 
@@ -55,7 +55,7 @@ class UnavailableOfferings:
         for item in items:
             table[item] = until
 
-    def _left(self, table: dict[T, datetime]) -> frozenset[T]:
+    def _current(self, table: dict[T, datetime]) -> frozenset[T]:
         now = self._clock.now()
         ended = [item for item, until in table.items() if until <= now]
         for item in ended:

@@ -206,9 +206,9 @@ class _Parser:
         if self._takes("-"):
             if self._next.kind == "int":  # the least integer has no positive twin
                 return self._integer(sign=-1)
-            return _negated("-", self._deeper(), _NUMBERS)
+            return _negate("-", self._deeper(), _NUMBERS)
         if self._takes("!"):
-            return _negated("!", self._deeper(), frozenset({ValueType.BOOL}))
+            return _negate("!", self._deeper(), frozenset({ValueType.BOOL}))
         return self._member()
 
     def _deeper(self) -> ExpressionNode:
@@ -241,9 +241,9 @@ class _Parser:
             case "double", text:
                 return Literal(ValueType.DOUBLE, float(text))
             case "text", text:
-                return Literal(ValueType.STRING, _unquoted(text))
+                return Literal(ValueType.STRING, _unquote(text))
             case "name", name:
-                return self._named(name)
+                return self._variable(name)
             case "sign", "(":
                 node = self.expression()
                 self._expect(")")
@@ -262,7 +262,7 @@ class _Parser:
             raise ExpressionError(msg)
         return Literal(ValueType.INT, number)
 
-    def _named(self, name: str) -> ExpressionNode:
+    def _variable(self, name: str) -> ExpressionNode:
         if name in _KEYWORDS:
             return Literal(ValueType.BOOL, _KEYWORDS[name])
         if self._takes("("):
@@ -315,7 +315,7 @@ def _operation(operator: str, left: ExpressionNode, right: ExpressionNode) -> Ex
     return Operation(ValueType.BOOL if is_truth else left.type, operator, (left, right))
 
 
-def _negated(
+def _negate(
     operator: str, operand: ExpressionNode, allowed: frozenset[ValueType]
 ) -> ExpressionNode:
     if operand.type not in allowed:
@@ -356,7 +356,7 @@ def _list(items: tuple[ExpressionNode, ...]) -> ExpressionNode:
     return Literal(ValueType.LIST, plain, next(iter(types), None))
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     parts = re.split(r"\\(.)", text[1:-1])
     unknown = next((part for part in parts[1::2] if part not in _ESCAPES), None)
     if unknown is not None:

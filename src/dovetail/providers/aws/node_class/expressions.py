@@ -66,7 +66,7 @@ class Expression(msgspec.Struct, frozen=True):
         return int(value)
 
 
-def compiled(source: str, variables: Mapping[str, ValueType]) -> Expression:
+def compile_source(source: str, variables: Mapping[str, ValueType]) -> Expression:
     """An expression that gives a number. Raises ExpressionError with what was expected."""
     root = parse(source, variables)
     if root.type not in _NUMBERS:
@@ -113,7 +113,7 @@ def _operation(node: Operation, values: list[Value]) -> Value:
         case [bool() as value]:
             return not value
         case [int() | float() as value]:
-            return _checked(-value)
+            return _check(-value)
         case [str() as left, str() as right]:
             return _on_texts(node.operator, left, right)
         case [int() | float() as left, int() | float() as right]:
@@ -145,20 +145,20 @@ def _on_texts(operator: str, left: str, right: str) -> Value:
 def _on_numbers(operator: str, left: float, right: float) -> Value:
     match operator:
         case "+":
-            return _checked(left + right)
+            return _check(left + right)
         case "-":
-            return _checked(left - right)
+            return _check(left - right)
         case "*":
-            return _checked(left * right)
+            return _check(left * right)
         case "/" | "%" if isinstance(left, int) and isinstance(right, int):
-            return _divided(operator, left, right)
+            return _divide(operator, left, right)
         case "/":
             return _quotient(left, right)
         case _:
             return _COMPARISONS[operator](left, right)
 
 
-def _divided(operator: str, left: int, right: int) -> int:
+def _divide(operator: str, left: int, right: int) -> int:
     """Integers are divided towards zero; the rest has the sign of the dividend."""
     if right == 0:
         msg = f"divides {left} by zero"
@@ -166,7 +166,7 @@ def _divided(operator: str, left: int, right: int) -> int:
     quotient = abs(left) // abs(right)
     if (left < 0) != (right < 0):
         quotient = -quotient
-    _checked(quotient)  # as in CEL, the rest of a division that overflows is an error as well
+    _check(quotient)  # as in CEL, the rest of a division that overflows is an error as well
     return quotient if operator == "/" else left - quotient * right
 
 
@@ -178,7 +178,7 @@ def _quotient(left: float, right: float) -> float:
     return math.copysign(math.inf, left) * math.copysign(1.0, right)
 
 
-def _checked(number: float) -> float:
+def _check(number: float) -> float:
     if isinstance(number, int) and not _LEAST <= number <= _MOST:
         msg = f"{number} is more than an integer of 64 bits holds"
         raise EvaluationError(msg)
@@ -188,7 +188,7 @@ def _checked(number: float) -> float:
 def _call(node: FunctionCall, values: list[Value]) -> Value:
     match node.name, values:
         case "int", [int() | float() as value]:
-            return _truncated(value)
+            return _truncate(value)
         case "double", [int() | float() as value]:
             return float(value)
         case "min" | "max", [int() | float() as left, int() | float() as right]:
@@ -204,7 +204,7 @@ def _call(node: FunctionCall, values: list[Value]) -> Value:
             raise EvaluationError(msg)
 
 
-def _truncated(number: float) -> int:
+def _truncate(number: float) -> int:
     # CEL refuses the least integer as well when it comes from a double.
     if isinstance(number, int):
         return number

@@ -80,7 +80,7 @@ def _spec(spec: EC2NodeClassSpec) -> int:
         ("PlacementGroupSelector", _placement_group(spec.placement_group_selector)),
         ("AssociatePublicIPAddress", _truth(spec.associate_public_ip_address)),
         ("UserData", _text(spec.user_data)),
-        ("Role", _given(spec.role)),
+        ("Role", _seconds_of(spec.role)),
         ("InstanceProfile", _text(spec.instance_profile)),
         ("Tags", None if spec.tags is NO_TAGS else texts(spec.tags)),
         ("Kubelet", None if spec.kubelet is None else _kubelet(spec.kubelet)),
@@ -99,7 +99,9 @@ def _placement_group(selector: PlacementGroupSelector | None) -> int | None:
     if selector is None:
         return None
     return struct(
-        "PlacementGroupSelector", ("Name", _given(selector.name)), ("ID", _given(selector.id))
+        "PlacementGroupSelector",
+        ("Name", _seconds_of(selector.name)),
+        ("ID", _seconds_of(selector.id)),
     )
 
 
@@ -134,7 +136,7 @@ def _network_interface(interface: NetworkInterface) -> int:
         "NetworkInterface",
         ("NetworkCardIndex", integer(card, _INT32) if card else None),
         ("DeviceIndex", integer(device, _INT32) if device else None),
-        ("InterfaceType", _given(interface.interface_type)),
+        ("InterfaceType", _seconds_of(interface.interface_type)),
     )
 
 
@@ -164,7 +166,9 @@ def _connection_tracking(tracking: ConnectionTracking | None) -> int | None:
 def _cpu_options(options: CpuOptions | None) -> int | None:
     if options is None:
         return None
-    return struct("CPUOptions", ("NestedVirtualization", _given(options.nested_virtualization)))
+    return struct(
+        "CPUOptions", ("NestedVirtualization", _seconds_of(options.nested_virtualization))
+    )
 
 
 # ---- kubelet
@@ -224,7 +228,7 @@ def _text(value: str | None) -> int | None:
     return None if value is None else text(value)
 
 
-def _given(value: str) -> int | None:
+def _seconds_of(value: str) -> int | None:
     return text(value) if value else None
 
 

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from dovetail.providers.aws.node_class.expression_parser import ExpressionError, Value, ValueType
-from dovetail.providers.aws.node_class.expressions import Expression, compiled
+from dovetail.providers.aws.node_class.expressions import Expression, compile_source
 from dovetail.providers.aws.node_class.kubelet_keys import MANAGED
 from dovetail.providers.aws.node_class.kubelet_rules import (
     EXPRESSION_EVALUATION_FAILED,
@@ -137,9 +137,9 @@ def parse_kubelet(tree: Mapping[str, object] | None, *, has_gate: bool = True) -
     Raises KubeletError with the field, what was expected and the reason of the condition:
     first for structure and values, then for the gate, then for expressions that do not compile.
     """
-    held = {key: value for key, value in sorted((tree or {}).items()) if value is not None}
-    check_values(held)
-    sources = _sources(held)
+    stated = {key: value for key, value in sorted((tree or {}).items()) if value is not None}
+    check_values(stated)
+    sources = _sources(stated)
     if sources and not has_gate:
         field, source = next(iter(sources.items()))
         message = (
@@ -147,22 +147,24 @@ def parse_kubelet(tree: Mapping[str, object] | None, *, has_gate: bool = True) -
             "(--aws-feature-gates NodeClassCEL=true)"
         )
         raise KubeletError(field, message, reason=EXPRESSIONS_DISABLED)
-    return Kubelet(_plain(held), {field: _expression(field, sources[field]) for field in sources})
+    return Kubelet(
+        _normal_form(stated), {field: _expression(field, sources[field]) for field in sources}
+    )
 
 
 def without_expressions(tree: Mapping[str, object] | None) -> dict[str, object]:
     """What remains of `spec.kubelet` where expressions are disabled: its static values."""
-    held = dict(tree or {})
-    dropped = _sources(held)
+    settings = dict(tree or {})
+    dropped = _sources(settings)
     if _MAX_PODS in dropped:
-        del held[_MAX_PODS]
+        del settings[_MAX_PODS]
     for key in _RESERVED:
-        values = held.get(key)
+        values = settings.get(key)
         if isinstance(values, dict):
-            held[key] = {
+            settings[key] = {
                 name: value for name, value in values.items() if f"{key}.{name}" not in dropped
             }
-    return held
+    return settings
 
 
 def check_family(kubelet: Kubelet, family: str) -> None:
@@ -193,7 +195,7 @@ def resolve_kubelet(kubelet: Kubelet, facts: KubeletFacts) -> ResolvedKubelet:
         variables["max_pods"] = pods
     for key in _RESERVED:
         if key in resolved:
-            resolved[key] = _reserved(kubelet, key, variables)
+            resolved[key] = _reserved_amounts(kubelet, key, variables)
     managed = msgspec.convert({key: resolved[key] for key in MANAGED if key in resolved}, _Managed)
     return ResolvedKubelet(**msgspec.structs.asdict(managed), raw=resolved)
 
@@ -203,24 +205,24 @@ def resolve_kubelet(kubelet: Kubelet, facts: KubeletFacts) -> ResolvedKubelet:
 
 def _sources(tree: Mapping[str, object]) -> dict[str, str]:
     """The text of every expression, by field."""
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     pods = tree.get(_MAX_PODS)
     if isinstance(pods, str) and parse_count(pods) is None:
-        found[_MAX_PODS] = pods
+        sources[_MAX_PODS] = pods
     for key in _RESERVED:
         values = tree.get(key)
         if isinstance(values, dict):
-            found |= {
+            sources |= {
                 f"{key}.{name}": text
                 for name, text in sorted(values.items())
                 if isinstance(text, str) and is_expression(text)
             }
-    return found
+    return sources
 
 
 def _expression(field: str, source: str) -> Expression:
     try:
-        return compiled(source, VARIABLES)
+        return compile_source(source, VARIABLES)
     except ExpressionError as error:
         raise KubeletError(field, f"{source!r} {error}", reason=EXPRESSION_INVALID) from None
 
@@ -238,11 +240,11 @@ def _number(kubelet: Kubelet, field: str, variables: Mapping[str, Value]) -> int
 
 
 def _failure(field: str, source: str, message: str, variables: Mapping[str, Value]) -> KubeletError:
-    said = f"{source!r} {message}, for instance type {variables['instance_type']}"
-    return KubeletError(field, said, reason=EXPRESSION_EVALUATION_FAILED)
+    problem = f"{source!r} {message}, for instance type {variables['instance_type']}"
+    return KubeletError(field, problem, reason=EXPRESSION_EVALUATION_FAILED)
 
 
-def _reserved(kubelet: Kubelet, key: str, variables: Mapping[str, Value]) -> dict[str, str]:
+def _reserved_amounts(kubelet: Kubelet, key: str, variables: Mapping[str, Value]) -> dict[str, str]:
     values = kubelet.tree[key]
     assert isinstance(values, dict)  # noqa: S101  checked when it was read
     resolved = {}
@@ -257,7 +259,7 @@ def _reserved(kubelet: Kubelet, key: str, variables: Mapping[str, Value]) -> dic
     return resolved
 
 
-def _plain(tree: Mapping[str, object]) -> dict[str, object]:
+def _normal_form(tree: Mapping[str, object]) -> dict[str, object]:
     """The same with sorted maps, and a number of pods that was written as text as a number."""
     plain = {
         key: dict(sorted(value.items())) if isinstance(value, dict) else value

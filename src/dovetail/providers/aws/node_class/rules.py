@@ -59,7 +59,7 @@ def _any_of(*fields: str) -> Rule:
     )
 
 
-def _alone(field: str, *others: str) -> Rule:
+def _exclusive(field: str, *others: str) -> Rule:
     has_field, checks = _has(field), [_has(other) for other in others]
     excluded = " || ".join(_FIELDS[other][0] for other in others)
     return Rule(
@@ -72,15 +72,15 @@ def _alone(field: str, *others: str) -> Rule:
 # ---- selector terms
 
 SUBNET_HAS_SELECTOR: Final = _any_of("tags", "id")
-SUBNET_ID_ALONE: Final = _alone("id", "tags")
+SUBNET_ID_ALONE: Final = _exclusive("id", "tags")
 GROUP_HAS_SELECTOR: Final = _any_of("tags", "id", "name")
-GROUP_ID_ALONE: Final = _alone("id", "tags", "name")
-GROUP_NAME_ALONE: Final = _alone("name", "tags", "id")
+GROUP_ID_ALONE: Final = _exclusive("id", "tags", "name")
+GROUP_NAME_ALONE: Final = _exclusive("name", "tags", "id")
 RESERVATION_HAS_SELECTOR: Final = _any_of("tags", "id", "instanceMatchCriteria")
-RESERVATION_ID_ALONE: Final = _alone("id", "tags", "ownerID", "instanceMatchCriteria")
+RESERVATION_ID_ALONE: Final = _exclusive("id", "tags", "ownerID", "instanceMatchCriteria")
 IMAGE_HAS_SELECTOR: Final = _any_of("tags", "id", "name", "alias", "ssmParameter")
-IMAGE_ID_ALONE: Final = _alone("id", "alias", "tags", "name", "owner", "ssmParameter")
-IMAGE_ALIAS_ALONE: Final = _alone("alias", "id", "tags", "name", "owner", "ssmParameter")
+IMAGE_ID_ALONE: Final = _exclusive("id", "alias", "tags", "name", "owner", "ssmParameter")
+IMAGE_ALIAS_ALONE: Final = _exclusive("alias", "id", "tags", "name", "owner", "ssmParameter")
 NO_EMPTY_SELECTOR_TAGS: Final = Rule(
     cel="self.all(key, key != '' && self[key] != '')",
     message='expected tags with a key and a value; "*" stands for any value',
@@ -158,9 +158,7 @@ def _has_no_restricted_tag(tags: Mapping[str, str]) -> bool:
 
 
 NO_EMPTY_TAG_KEYS: Final = Rule(
-    cel="self.all(key, key != '')",
-    message="expected tags with a key",
-    holds=all,
+    cel="self.all(key, key != '')", message="expected tags with a key", holds=all
 )
 NO_RESTRICTED_TAGS: Final = Rule(
     cel=(f"self.all(key, !(key in {list(_RESTRICTED_TAGS)}) && !key.startsWith('{_CLUSTER_TAG}'))"),
@@ -205,18 +203,18 @@ RATE_HAS_SNAPSHOT: Final = Rule(
 
 def _has_primary_interface(interfaces: Sequence[NetworkInterface]) -> bool:
     return not interfaces or any(
-        (one.network_card_index, one.device_index, one.interface_type) == (0, 0, "interface")
-        for one in interfaces
+        (item.network_card_index, item.device_index, item.interface_type) == (0, 0, "interface")
+        for item in interfaces
     )
 
 
 def _places_are_unique(interfaces: Sequence[NetworkInterface]) -> bool:
-    places = [(one.network_card_index, one.device_index) for one in interfaces]
+    places = [(interface.network_card_index, interface.device_index) for interface in interfaces]
     return len(set(places)) == len(places)
 
 
 def _one_efa_per_card(interfaces: Sequence[NetworkInterface]) -> bool:
-    cards = [one.network_card_index for one in interfaces if one.interface_type == _EFA_ONLY]
+    cards = [item.network_card_index for item in interfaces if item.interface_type == _EFA_ONLY]
     return len(set(cards)) == len(cards)
 
 
@@ -247,11 +245,7 @@ ONE_EFA_PER_CARD: Final = Rule(
 
 
 def _has_timeout(tracking: ConnectionTracking) -> bool:
-    timeouts = (
-        tracking.tcp_established_timeout,
-        tracking.udp_stream_timeout,
-        tracking.udp_timeout,
-    )
+    timeouts = (tracking.tcp_established_timeout, tracking.udp_stream_timeout, tracking.udp_timeout)
     return any(timeout is not None for timeout in timeouts)
 
 
@@ -282,10 +276,10 @@ def _soft_evictions_match(kubelet: KubeletShape) -> bool:
     return kubelet.eviction_soft.keys() == kubelet.eviction_soft_grace_period.keys()
 
 
-def _covers(one: str, other: str) -> str:
+def _covers(field: str, other: str) -> str:
     return (
-        f"(!has(self.{one}) || size(self.{one}) == 0 || "
-        f"(has(self.{other}) && self.{one}.all(key, key in self.{other})))"
+        f"(!has(self.{field}) || size(self.{field}) == 0 || "
+        f"(has(self.{other}) && self.{field}.all(key, key in self.{other})))"
     )
 
 

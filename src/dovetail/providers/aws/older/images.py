@@ -45,7 +45,7 @@ def _tell_ubuntu(draft: Draft, source: str) -> None:
         "v1 has no family Ubuntu: amiFamily AL2 is written, whose user data images of Ubuntu for "
         "EKS understand; keep the terms up to date",
     )
-    if draft.given("spec.blockDeviceMappings") is None and not draft.has(
+    if draft.source_value("spec.blockDeviceMappings") is None and not draft.has(
         "spec.blockDeviceMappings"
     ):
         draft.put("spec.blockDeviceMappings", [_UBUNTU_DISK])

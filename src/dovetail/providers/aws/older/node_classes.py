@@ -57,7 +57,7 @@ def from_inline(source: Fields, options: ConversionOptions) -> Draft:
         return draft
     _from_v1alpha1(draft, "spec.provider", options)
     known = {"AWSNodeTemplate": AWSNodeTemplateShape}
-    inline = Draft({"spec": {"provider": draft.given("spec.provider")}})
+    inline = Draft({"spec": {"provider": draft.source_value("spec.provider")}})
     report_unknown(inline, InlineProvisionerShape, others=known)
     draft.notices += inline.notices
     return draft
@@ -72,7 +72,7 @@ def from_beta(source: Fields, options: ConversionOptions) -> Draft:
     others = {"AWSNodeTemplate (karpenter.k8s.aws/v1alpha1)": AWSNodeTemplateShape}
     report_unknown(draft, BetaNodeClass, current=EC2NodeClass, others=others)
     if not _has_alias(draft):
-        put_images(draft, str(draft.given("spec.amiFamily") or "AL2"), "spec.amiFamily")
+        put_images(draft, str(draft.source_value("spec.amiFamily") or "AL2"), "spec.amiFamily")
     _finish(draft, "spec", options)
     draft.leave_out("status", _RECOMPUTED)
     draft.remove("status")
@@ -81,14 +81,16 @@ def from_beta(source: Fields, options: ConversionOptions) -> Draft:
 
 def _from_v1alpha1(draft: Draft, prefix: str, options: ConversionOptions) -> None:
     for field in ("launchTemplate", "launchTemplateName"):
-        if draft.given(f"{prefix}.{field}") is not None:
+        if draft.source_value(f"{prefix}.{field}") is not None:
             draft.refuse(
                 f"{prefix}.{field}",
                 "v1 takes no launch template; write what it contains as fields of an EC2NodeClass",
             )
     for selector in (SUBNETS, GROUPS, IMAGES):
         put_terms(draft, prefix, selector)
-    put_images(draft, str(draft.given(f"{prefix}.amiFamily") or "AL2"), f"{prefix}.amiFamily")
+    put_images(
+        draft, str(draft.source_value(f"{prefix}.amiFamily") or "AL2"), f"{prefix}.amiFamily"
+    )
     draft.copy(f"{prefix}.instanceProfile", "spec.instanceProfile")
     for field in (*_SAME, "tags", "metadataOptions"):
         draft.copy(f"{prefix}.{field}", f"spec.{field}")

@@ -37,14 +37,14 @@ def put_terms(draft: Draft, prefix: str, selector: SelectorMap) -> None:
     given = dict(texts(draft.fields(where)))
     if not given:
         return
-    ids = _listed(",".join(given[key] for key in _IDS if key in given))
-    names, owners = _listed(given.get(_NAMES, "")), _listed(given.get(_OWNERS, ""))
-    tags = {key: _listed(value) or [value] for key, value in given.items() if not _is_special(key)}
-    names = _allowed(draft, (where, _NAMES), names, is_allowed=selector.has_names)
-    owners = _allowed(draft, (where, _OWNERS), owners, is_allowed=selector.has_owners)
+    ids = _split(",".join(given[key] for key in _IDS if key in given))
+    names, owners = _split(given.get(_NAMES, "")), _split(given.get(_OWNERS, ""))
+    tags = {key: _split(value) or [value] for key, value in given.items() if not _is_special(key)}
+    names = _allowed_values(draft, (where, _NAMES), names, is_allowed=selector.has_names)
+    owners = _allowed_values(draft, (where, _OWNERS), owners, is_allowed=selector.has_owners)
     if ids:
         alone: dict[str, list[str]] = {}
-        _tell_left_out(draft, where, [*tags, *_named({_NAMES: names, _OWNERS: owners})], "ids")
+        _tell_left_out(draft, where, [*tags, *_set_keys({_NAMES: names, _OWNERS: owners})], "ids")
         n_terms, terms = len(ids), _terms(ids=ids, tags=alone)
     elif names and not selector.has_owners:
         _tell_left_out(draft, where, list(tags), "names")
@@ -82,7 +82,7 @@ def _terms(
             yield term | {key: value for key, value in given.items() if value}
 
 
-def _listed(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
@@ -90,11 +90,11 @@ def _is_special(key: str) -> bool:
     return key in (*_IDS, _NAMES, _OWNERS)
 
 
-def _named(given: Mapping[str, Sequence[str]]) -> list[str]:
+def _set_keys(given: Mapping[str, Sequence[str]]) -> list[str]:
     return [key for key, values in given.items() if values]
 
 
-def _allowed(
+def _allowed_values(
     draft: Draft, where: tuple[str, str], values: list[str], *, is_allowed: bool
 ) -> list[str]:
     if values and not is_allowed:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import CallFailedError, Failure, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, Failure, calling, required
 from dovetail.providers.aws.filters import DescribeFilter, tag_filters, term_text, unmatched_text
 from dovetail.providers.aws.node_class.types import (
     CapacityReservation,
@@ -63,13 +63,13 @@ def _term(term: CapacityReservationSelectorTerm) -> SelectorTerm:
 
 
 def reservation_status(
-    found: Selection[CapacityReservation], now: datetime
+    selection: Selection[CapacityReservation], now: datetime
 ) -> tuple[CapacityReservation, ...]:
     """The reservations of the status, by id; a capacity block near its end is expiring."""
     return tuple(
-        msgspec.structs.replace(one, state=EXPIRING) if _is_expiring(one, now) else one
-        for one in found.by_id.values()
-        if one.end_time is None or now < one.end_time
+        msgspec.structs.replace(item, state=EXPIRING) if _is_expiring(item, now) else item
+        for item in selection.by_id.values()
+        if item.end_time is None or now < item.end_time
     )
 
 
@@ -85,19 +85,19 @@ def reservations_again_after(
     """When to look again: in a minute, or sooner when one ends or begins to expire."""
     moments = [
         moment
-        for one in reservations
-        if one.end_time is not None
-        for moment in (one.end_time, one.end_time - BLOCK_ENDS_EARLY_BY)
+        for reservation in reservations
+        if reservation.end_time is not None
+        for moment in (reservation.end_time, reservation.end_time - BLOCK_ENDS_EARLY_BY)
         if moment > now
     ]
     return min([_AGAIN_AFTER, *(moment - now for moment in moments)])
 
 
 def reservation_condition(
-    found: Selection[CapacityReservation], terms: Sequence[SelectorTerm]
+    selection: Selection[CapacityReservation], terms: Sequence[SelectorTerm]
 ) -> ConditionUpdate:
     """It always holds: a class launches without reservations. The message names empty terms."""
-    unmatched = unmatched_text(FIELD, found.unmatched, [term.text for term in terms])
+    unmatched = unmatched_text(FIELD, selection.unmatched, [term.text for term in terms])
     note = f"no active capacity reservation matches {unmatched}" if unmatched else ""
     return holds(ClassCondition.CAPACITY_RESERVATIONS, note)
 
@@ -117,41 +117,41 @@ class CapacityReservationStep:
     async def evaluate(self, node_class: EC2NodeClass) -> StepResult:
         """The reservations now."""
         terms = reservation_terms(node_class.spec.capacity_reservation_selector_terms)
-        found = await self._source.select(terms)
+        selection = await self._source.select(terms)
         now = self._clock.now()
-        reservations = reservation_status(found, now)
+        reservations = reservation_status(selection, now)
         return StepResult(
-            reservation_condition(found, terms),
+            reservation_condition(selection, terms),
             msgspec.structs.replace(node_class.status, capacity_reservations=reservations),
             reservations_again_after(reservations, now) if terms else None,
         )
 
     async def _describe(self, filters: DescribeFilters) -> dict[str, CapacityReservation]:
-        ids = [value for one in filters if one.name == _IDS for value in one.values]
-        others = tuple(one for one in filters if one.name != _IDS)
+        ids = [value for item in filters if item.name == _IDS for value in item.values]
+        others = tuple(item for item in filters if item.name != _IDS)
         try:
-            return await self._described(ids, others)
+            return await self._describe_filtered(ids, others)
         except CallFailedError as error:
             if error.failure is not Failure.NOT_FOUND:
                 raise
         if len(ids) <= 1:
             return {}
         # One id that does not exist spoils the answer for all of them.
-        answers = [await self._describe((DescribeFilter(_IDS, (one,)),)) for one in ids]
-        return {key: found for answer in answers for key, found in answer.items()}
+        answers = [await self._describe((DescribeFilter(_IDS, (name,)),)) for name in ids]
+        return {key: reservation for answer in answers for key, reservation in answer.items()}
 
-    async def _described(
+    async def _describe_filtered(
         self, ids: Sequence[str], filters: DescribeFilters
     ) -> dict[str, CapacityReservation]:
-        found: dict[str, CapacityReservation] = {}
-        wire = [one.wire() for one in (*filters, _ACTIVE)]
+        by_id: dict[str, CapacityReservation] = {}
+        wire = [item.wire() for item in (*filters, _ACTIVE)]
         with calling(_ACTION):
             pages = self._ec2.get_paginator("describe_capacity_reservations")
             async for page in pages.paginate(CapacityReservationIds=ids, Filters=wire):
-                for described in answered(page.get("CapacityReservations"), _ACTION):
+                for described in required(page.get("CapacityReservations"), _ACTION):
                     reservation = capacity_reservation(described)
-                    found[reservation.id] = reservation
-        return found
+                    by_id[reservation.id] = reservation
+        return by_id
 
 
 def capacity_reservation(described: CapacityReservationTypeDef) -> CapacityReservation:

@@ -58,7 +58,7 @@ def unknown(condition: ClassCondition, reason: str, message: str) -> ConditionUp
 
 def condition_of(conditions: Iterable[api.Condition], name: str) -> api.Condition | None:
     """The condition of this name."""
-    return next((one for one in conditions if one.type == name), None)
+    return next((item for item in conditions if item.type == name), None)
 
 
 class Observation(msgspec.Struct, frozen=True, gc=False):
@@ -69,7 +69,7 @@ class Observation(msgspec.Struct, frozen=True, gc=False):
     dependents: tuple[ClassCondition, ...] = tuple(ClassCondition)
 
 
-def updated(
+def next_conditions(
     before: Sequence[api.Condition], updates: Iterable[ConditionUpdate], observed: Observation
 ) -> tuple[api.Condition, ...]:
     """All conditions after the pass. One that no step updated stays as it was."""
@@ -77,19 +77,19 @@ def updated(
     dependents = [
         _next(condition_of(before, name), by_type[name], observed)
         if name in by_type
-        else _kept(before, name, observed)
+        else _keep(before, name, observed)
         for name in observed.dependents
     ]
     root = _next(condition_of(before, READY), _root(dependents), observed)
     return (*dependents, root)
 
 
-def _kept(
+def _keep(
     before: Sequence[api.Condition], name: ClassCondition, observed: Observation
 ) -> api.Condition:
     """What was said of another generation is not said of this one."""
-    held = condition_of(before, name)
-    return held or _next(None, unknown(name, AWAITING, "not evaluated yet"), observed)
+    current = condition_of(before, name)
+    return current or _next(None, unknown(name, AWAITING, "not evaluated yet"), observed)
 
 
 class _Root(msgspec.Struct, frozen=True, gc=False):
@@ -100,11 +100,11 @@ class _Root(msgspec.Struct, frozen=True, gc=False):
 
 
 def _root(dependents: Sequence[api.Condition]) -> _Root:
-    unmet = [one for one in dependents if one.status != TRUE]
+    unmet = [condition for condition in dependents if condition.status != TRUE]
     if not unmet:
         return _Root(TRUE, READY)
-    message = ", ".join(f"{one.type}={one.status}" for one in unmet)
-    if any(one.status == FALSE for one in unmet):
+    message = ", ".join(f"{condition.type}={condition.status}" for condition in unmet)
+    if any(condition.status == FALSE for condition in unmet):
         return _Root(FALSE, UNHEALTHY, message)
     return _Root(UNKNOWN, RECONCILING, message)
 

@@ -26,12 +26,7 @@ from dovetail.providers.aws.node_class.hashing import HASH_VERSION, node_class_h
 from dovetail.providers.aws.node_class.types import EC2NodeClass
 from dovetail.providers.aws.settings import AwsSettings
 from dovetail.providers.aws.status import finalization
-from dovetail.providers.aws.status.objects import (
-    NODE_CLAIM,
-    NODE_CLASS,
-    ClassObjects,
-    is_of_class,
-)
+from dovetail.providers.aws.status.objects import NODE_CLAIM, NODE_CLASS, ClassObjects, is_of_class
 from dovetail.providers.aws.status.parts import ControllerOptions, StatusParts
 from dovetail.providers.aws.status.patches import (
     FINALIZER,
@@ -147,7 +142,7 @@ class NodeClassController:
         result = await status_pass(node_class, self.parts.steps, self._clock)
         patch = status_patch(node_class, result.status)
         if patch is not None:
-            self.objects.written(await self._kube.patch(Ref(NODE_CLASS, name), patch))
+            self.objects.take_written(await self._kube.patch(Ref(NODE_CLASS, name), patch))
         for problem in result.problems:
             if problem.reason != DEPENDENCIES_NOT_READY:  # others report it
                 self._reports.warn(node_class, problem.reason, problem.message)
@@ -177,7 +172,7 @@ class NodeClassController:
         stamp = stamp_patch(node_class, hashed=hashed, version=HASH_VERSION)
         if stamp is None:
             return node_class
-        return self.objects.written(await self._kube.patch(Ref(NODE_CLASS, meta.name), stamp))
+        return self.objects.take_written(await self._kube.patch(Ref(NODE_CLASS, meta.name), stamp))
 
     # ------------------------------------------------------------ end of a class
 
@@ -192,7 +187,7 @@ class NodeClassController:
         await self.parts.finalizer.clean_up(node_class)
         self.parts.validation.forget()
         name = node_class.metadata.name
-        self.objects.written(
+        self.objects.take_written(
             await self._kube.patch(Ref(NODE_CLASS, name), release_patch(node_class))
         )
         return _LONGEST_WAIT
@@ -215,18 +210,18 @@ class NodeClassController:
 
     async def collect_profiles(self) -> None:
         """Delete instance profiles that neither a class nor a claim has used for an hour."""
-        in_use = {one.status.instance_profile for one in self.objects.classes()}
+        in_use = {node_class.status.instance_profile for node_class in self.objects.classes()}
         in_use |= {
             claim.metadata.annotations.get(PROFILE_ANNOTATION, "")
             for claim in self.objects.claims()
         }
         deleted = await self.parts.profile_collector.collect(in_use)
-        self._reports.done("deleted unused instance profiles", deleted)
+        self._reports.log_done("deleted unused instance profiles", deleted)
 
     async def invalidate_images(self) -> None:
         """Forget SSM parameters whose image is deprecated."""
         forgotten = await self.parts.images.invalidate()
-        self._reports.done("forgot parameters of deprecated images", forgotten)
+        self._reports.log_done("forgot parameters of deprecated images", forgotten)
 
     async def check_version(self) -> None:
         """Complain about a version of Kubernetes that there are no images for."""

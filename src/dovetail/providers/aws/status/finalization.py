@@ -7,15 +7,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from dovetail import api
-from dovetail.providers.aws.calls import CallFailedError, Failure, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, Failure, calling, required
 from dovetail.providers.aws.launching import keys
 from dovetail.providers.aws.node_class.types import EC2NodeClass
 from dovetail.providers.aws.settings import AwsSettings
 from dovetail.providers.aws.status.profiles.instance_profiles import InstanceProfiles
-from dovetail.providers.aws.status.profiles.names import (
-    class_path,
-    legacy_profile_name,
-)
+from dovetail.providers.aws.status.profiles.names import class_path, legacy_profile_name
 
 if TYPE_CHECKING:
     from types_aiobotocore_ec2 import EC2Client
@@ -54,9 +51,9 @@ class Finalizer:
             await self._profiles.delete(profile)
         legacy = legacy_profile_name(self._settings, meta.name)
         if legacy != node_class.spec.instance_profile:
-            found = await self._profiles.find(legacy)
-            if found is not None:
-                await self._profiles.delete(found)
+            legacy_profile = await self._profiles.find(legacy)
+            if legacy_profile is not None:
+                await self._profiles.delete(legacy_profile)
 
     async def _delete_templates(self, node_class: EC2NodeClass) -> None:
         names: list[str] = []
@@ -68,8 +65,8 @@ class Finalizer:
                 ]
             )
             async for page in pages:
-                described = answered(page.get("LaunchTemplates"), _DESCRIBE)
-                names += [one.get("LaunchTemplateName", "") for one in described]
+                described = required(page.get("LaunchTemplates"), _DESCRIBE)
+                names += [template.get("LaunchTemplateName", "") for template in described]
         for name in sorted(names):
             try:
                 with calling("ec2:DeleteLaunchTemplate"):

@@ -11,12 +11,7 @@ from dovetail.providers.aws.filters import unmatched_text
 from dovetail.providers.aws.images.queries import ami_term_text
 from dovetail.providers.aws.images.source import ImageFindings, ImageSource
 from dovetail.providers.aws.node_class.types import EC2NodeClass, EC2NodeClassSpec
-from dovetail.providers.aws.status.conditions import (
-    ClassCondition,
-    ConditionUpdate,
-    fails,
-    holds,
-)
+from dovetail.providers.aws.status.conditions import ClassCondition, ConditionUpdate, fails, holds
 from dovetail.providers.aws.status.step import StepResult
 
 FIELD: Final = "spec.amiSelectorTerms"
@@ -26,17 +21,17 @@ _AGAIN_AFTER: Final = timedelta(minutes=5)
 _EMPTY_AGAIN_AFTER: Final = timedelta(minutes=1)
 
 
-def image_condition(spec: EC2NodeClassSpec, found: ImageFindings) -> ConditionUpdate:
+def image_condition(spec: EC2NodeClassSpec, findings: ImageFindings) -> ConditionUpdate:
     """Whether there are images; the message names terms that match none."""
     condition = ClassCondition.AMIS
     texts = [ami_term_text(term) for term in spec.ami_selector_terms]
-    if found.unsupported:
+    if findings.unsupported:
         aliases = [term.alias for term in spec.ami_selector_terms if term.alias]
-        message = f"{FIELD}: alias {', '.join(aliases)}: {found.unsupported}"
+        message = f"{FIELD}: alias {', '.join(aliases)}: {findings.unsupported}"
         return fails(condition, UNSUPPORTED_ALIAS, message)
-    unmatched = unmatched_text(FIELD, found.unmatched, texts)
-    missing = ", ".join(found.parameters)
-    if not found.amis:
+    unmatched = unmatched_text(FIELD, findings.unmatched, texts)
+    missing = ", ".join(findings.parameters)
+    if not findings.amis:
         why = f" (SSM parameters that do not exist: {missing})" if missing else ""
         message = (
             f"no AMI matches {unmatched or FIELD}{why}: check owner and region of the images, or "
@@ -44,7 +39,7 @@ def image_condition(spec: EC2NodeClassSpec, found: ImageFindings) -> ConditionUp
         )
         return fails(condition, NOT_FOUND, message)
     notes = [f"no AMI matches {unmatched}"] if unmatched else []
-    deprecated = [ami.id for ami in found.amis if ami.deprecated]
+    deprecated = [ami.id for ami in findings.amis if ami.deprecated]
     if deprecated:
         notes.append(f"deprecated: {', '.join(deprecated)}")
     return holds(condition, "; ".join(notes))
@@ -60,10 +55,10 @@ class ImageStep:
 
     async def evaluate(self, node_class: EC2NodeClass) -> StepResult:
         """The images now."""
-        found = await self._source.find(node_class)
-        again_after = _AGAIN_AFTER if found.amis else _EMPTY_AGAIN_AFTER
+        findings = await self._source.find(node_class)
+        again_after = _AGAIN_AFTER if findings.amis else _EMPTY_AGAIN_AFTER
         return StepResult(
-            image_condition(node_class.spec, found),
-            msgspec.structs.replace(node_class.status, amis=found.amis),
+            image_condition(node_class.spec, findings),
+            msgspec.structs.replace(node_class.status, amis=findings.amis),
             again_after,
         )

@@ -63,32 +63,32 @@ class ClassObjects:
 
     def node_class(self, name: str) -> EC2NodeClass | None:
         """The class of this name."""
-        held = self._classes.held.get(("", name))
-        return held if isinstance(held, EC2NodeClass) else None
+        known = self._classes.objects.get(("", name))
+        return known if isinstance(known, EC2NodeClass) else None
 
     def classes(self) -> tuple[EC2NodeClass, ...]:
         """All classes, by name."""
-        held = self._classes.held
-        return tuple(one for _, one in sorted(held.items()) if isinstance(one, EC2NodeClass))
+        by_key = self._classes.objects
+        return tuple(item for _, item in sorted(by_key.items()) if isinstance(item, EC2NodeClass))
 
     def claims(self, class_name: str = "") -> tuple[api.NodeClaim, ...]:
         """The claims of one class, or of all EC2NodeClasses, by name."""
         return tuple(
-            one
-            for _, one in sorted(self._claims.held.items())
-            if isinstance(one, api.NodeClaim) and is_of_class(one, class_name)
+            item
+            for _, item in sorted(self._claims.objects.items())
+            if isinstance(item, api.NodeClaim) and is_of_class(item, class_name)
         )
 
     def pools(self, class_name: str) -> tuple[api.NodePool, ...]:
         """The pools of a class, by name."""
         return tuple(
-            one
-            for _, one in sorted(self._pools.held.items())
-            if isinstance(one, api.NodePool)
-            and _is_ours(one.spec.template.spec.node_class_ref, class_name)
+            item
+            for _, item in sorted(self._pools.objects.items())
+            if isinstance(item, api.NodePool)
+            and _is_ours(item.spec.template.spec.node_class_ref, class_name)
         )
 
-    def written(self, raw: msgspec.Raw) -> EC2NodeClass:
+    def take_written(self, raw: msgspec.Raw) -> EC2NodeClass:
         """Take the answer to a write of ours; the class as it is now."""
         self._classes.put(raw)
         return api.decode(EC2NodeClass, bytes(raw))

@@ -30,16 +30,18 @@ def status_patch(node_class: EC2NodeClass, status: EC2NodeClassStatus) -> Patch 
     changes |= {key: None for key in before if key not in after}
     if not changes:
         return None
-    return Patch(body={**_locked(node_class.metadata), "status": changes}, subresource="status")
+    return Patch(
+        body={**_version_lock(node_class.metadata), "status": changes}, subresource="status"
+    )
 
 
 def status_tree(status: EC2NodeClassStatus) -> dict[str, Json]:
     """The status as it is stored. Fields of conditions are written even if they are empty."""
     tree: dict[str, Json] = msgspec.json.decode(api.encode(status))
     if status.conditions:
-        tree["conditions"] = [_condition(one) for one in status.conditions]
+        tree["conditions"] = [_condition(condition) for condition in status.conditions]
     if status.capacity_reservations:
-        tree["capacityReservations"] = [_reservation(one) for one in status.capacity_reservations]
+        tree["capacityReservations"] = [_reservation(item) for item in status.capacity_reservations]
     return tree
 
 
@@ -70,7 +72,7 @@ def _instant(moment: datetime | None) -> str:
     return "" if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _locked(meta: api.ObjectMeta) -> dict[str, Json]:
+def _version_lock(meta: api.ObjectMeta) -> dict[str, Json]:
     return {"metadata": {"resourceVersion": meta.resource_version}}
 
 
@@ -92,7 +94,7 @@ def stamp_patch(node_class: EC2NodeClass, *, hashed: str, version: str) -> Patch
 def release_patch(node_class: EC2NodeClass) -> Patch:
     """Take the finalizer off."""
     meta = node_class.metadata
-    kept: list[Json] = [one for one in meta.finalizers if one != FINALIZER]
+    kept: list[Json] = [name for name in meta.finalizers if name != FINALIZER]
     return Patch(
         body={"metadata": {"resourceVersion": meta.resource_version, "finalizers": kept or None}}
     )
@@ -121,4 +123,4 @@ def claim_stamps(
 
 
 def _has_drifted(claim: api.NodeClaim) -> bool:
-    return any(one.type == _DRIFTED and one.status == "True" for one in claim.status.conditions)
+    return any(item.type == _DRIFTED and item.status == "True" for item in claim.status.conditions)

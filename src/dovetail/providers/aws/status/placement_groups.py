@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import CallFailedError, Failure, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, Failure, calling, required
 from dovetail.providers.aws.expiring_cache import ExpiringCache
 from dovetail.providers.aws.node_class.types import EC2NodeClass, PlacementGroupSelector
 from dovetail.providers.aws.status.conditions import ClassCondition, fails, holds, unknown
@@ -55,21 +55,21 @@ class PlacementGroups:
         if kept is not None:
             return kept
         try:
-            found = await self._describe(selector)
+            group = await self._describe(selector)
         except CallFailedError as error:
             fallback = self._fallback.get(selector)
             if error.failure is Failure.NOT_FOUND:
-                found = None
+                group = None
             elif fallback is not None:
                 return fallback
             else:
                 raise
-        if found is None:
-            self._fallback.drop(lambda held: held == selector)
+        if group is None:
+            self._fallback.drop(lambda other: other == selector)
             return None
-        self._current.put(selector, found, keep_for=_KEPT_FOR)
-        self._fallback.put(selector, found, keep_for=_FALLBACK_KEPT_FOR)
-        return found
+        self._current.put(selector, group, keep_for=_KEPT_FOR)
+        self._fallback.put(selector, group, keep_for=_FALLBACK_KEPT_FOR)
+        return group
 
     async def _describe(self, selector: PlacementGroupSelector) -> ResolvedPlacementGroup | None:
         with calling(_ACTION):
@@ -77,8 +77,8 @@ class PlacementGroups:
                 answer = await self._ec2.describe_placement_groups(GroupIds=[selector.id])
             else:
                 answer = await self._ec2.describe_placement_groups(GroupNames=[selector.name])
-        described = answered(answer.get("PlacementGroups"), _ACTION)
-        groups = [placement_group(one) for one in described]
+        described = required(answer.get("PlacementGroups"), _ACTION)
+        groups = [placement_group(tree) for tree in described]
         return next((group for group in groups if group is not None), None)
 
 
@@ -109,11 +109,11 @@ class PlacementGroupStep:
             return StepResult(holds(self.condition), node_class.status)
         text = f"{FIELD} (id {selector.id})" if selector.id else f"{FIELD} (name {selector.name})"
         try:
-            found = await self._groups.find(selector)
+            group = await self._groups.find(selector)
         except CallFailedError as error:
             update = unknown(self.condition, RESOLUTION_FAILED, f"{text}: {error}")
             return StepResult(update, node_class.status, _AGAIN_AFTER, error)
-        if found is None:
+        if group is None:
             message = f"no available placement group matches {text}: create it, or change the name"
             update = fails(self.condition, NOT_FOUND, message)
             return StepResult(update, node_class.status, _AGAIN_AFTER)

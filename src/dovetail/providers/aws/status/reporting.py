@@ -42,7 +42,7 @@ class StatusReports:
         if self._is_new("", "", message):
             self._log.warning("cannot look after node classes", problem=message)
 
-    def done(self, deed: str, names: tuple[str, ...]) -> None:
+    def log_done(self, deed: str, names: tuple[str, ...]) -> None:
         """Log what was done, unless it was done to nothing."""
         if names:
             self._log.info(deed, names=list(names))

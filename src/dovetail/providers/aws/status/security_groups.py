@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import answered, calling
+from dovetail.providers.aws.calls import calling, required
 from dovetail.providers.aws.filters import DescribeFilter, tag_filters, term_text
 from dovetail.providers.aws.node_class.types import (
     EC2NodeClass,
@@ -69,20 +69,20 @@ class SecurityGroupStep:
     async def evaluate(self, node_class: EC2NodeClass) -> StepResult:
         """The security groups now."""
         terms = security_group_terms(node_class.spec.security_group_selector_terms)
-        found = await self._source.select(terms)
-        groups = tuple(found.by_id.values())
+        selection = await self._source.select(terms)
+        groups = tuple(selection.by_id.values())
         return StepResult(
-            selector_condition(_SELECTOR, found, terms),
+            selector_condition(_SELECTOR, selection, terms),
             msgspec.structs.replace(node_class.status, security_groups=groups),
             _AGAIN_AFTER,
         )
 
     async def _describe(self, filters: DescribeFilters) -> dict[str, SecurityGroup]:
-        found: dict[str, SecurityGroup] = {}
+        by_id: dict[str, SecurityGroup] = {}
         with calling(_ACTION):
             pages = self._ec2.get_paginator("describe_security_groups")
-            async for page in pages.paginate(Filters=[one.wire() for one in filters]):
-                for group in answered(page.get("SecurityGroups"), _ACTION):
+            async for page in pages.paginate(Filters=[item.wire() for item in filters]):
+                for group in required(page.get("SecurityGroups"), _ACTION):
                     group_id = group.get("GroupId", "")
-                    found[group_id] = SecurityGroup(id=group_id, name=group.get("GroupName", ""))
-        return found
+                    by_id[group_id] = SecurityGroup(id=group_id, name=group.get("GroupName", ""))
+        return by_id

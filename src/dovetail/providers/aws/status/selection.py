@@ -11,12 +11,7 @@ import msgspec
 from dovetail.clock import Clock
 from dovetail.providers.aws.expiring_cache import ExpiringCache
 from dovetail.providers.aws.filters import DescribeFilter, unmatched_text
-from dovetail.providers.aws.status.conditions import (
-    ClassCondition,
-    ConditionUpdate,
-    fails,
-    holds,
-)
+from dovetail.providers.aws.status.conditions import ClassCondition, ConditionUpdate, fails, holds
 
 T = TypeVar("T")
 DescribeFilters = tuple[DescribeFilter, ...]
@@ -57,12 +52,12 @@ class SelectorField(msgspec.Struct, frozen=True):
 
 
 def selector_condition(
-    field: SelectorField, found: Selection[T], terms: Sequence[SelectorTerm]
+    field: SelectorField, selection: Selection[T], terms: Sequence[SelectorTerm]
 ) -> ConditionUpdate:
     """Whether anything is selected; the message names terms that match nothing."""
-    unmatched = unmatched_text(field.field, found.unmatched, [term.text for term in terms])
+    unmatched = unmatched_text(field.field, selection.unmatched, [term.text for term in terms])
     problem = f"no {field.resource} matches"
-    if not found.by_id:
+    if not selection.by_id:
         message = f"{problem} {unmatched or field.field}: {field.remedy}, or change the selector"
         return fails(field.condition, field.not_found, message)
     return holds(field.condition, f"{problem} {unmatched}" if unmatched else "")
@@ -85,7 +80,7 @@ def selection(
     terms: Sequence[SelectorTerm], answers: Sequence[tuple[SelectorQuery, Mapping[str, T]]]
 ) -> Selection[T]:
     """The union of all answers, by id."""
-    by_id = {key: found for _, answer in answers for key, found in answer.items()}
+    by_id = {key: selected for _, answer in answers for key, selected in answer.items()}
     matched = {query.term for query, answer in answers if answer}
     return Selection(
         {key: by_id[key] for key in sorted(by_id)},

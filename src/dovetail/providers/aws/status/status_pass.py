@@ -14,7 +14,7 @@ from dovetail.providers.aws.status.conditions import (
     FALSE,
     ConditionUpdate,
     Observation,
-    updated,
+    next_conditions,
 )
 from dovetail.providers.aws.status.step import StatusStep, StepResult, failed_step
 
@@ -46,10 +46,10 @@ async def status_pass(
     updates: list[ConditionUpdate] = []
     results: list[StepResult] = []
     for step in steps:
-        result = await _evaluated(step, node_class)
+        result = await _evaluate(step, node_class)
         results.append(result)
         updates.append(result.update)
-        conditions = updated(before, updates, observed)
+        conditions = next_conditions(before, updates, observed)
         status = msgspec.structs.replace(result.status, conditions=conditions)
         node_class = msgspec.structs.replace(node_class, status=status)
     spans = [result.again_after for result in results if result.again_after is not None]
@@ -61,7 +61,7 @@ async def status_pass(
     )
 
 
-async def _evaluated(step: StatusStep, node_class: EC2NodeClass) -> StepResult:
+async def _evaluate(step: StatusStep, node_class: EC2NodeClass) -> StepResult:
     try:
         return await step.evaluate(node_class)
     except CallFailedError as error:

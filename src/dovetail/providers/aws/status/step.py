@@ -51,9 +51,9 @@ def failed_step(
     """The result of a step that could not make its calls: a condition that holds for this
     generation stays, since launches still work; otherwise nothing is known.
     """
-    held = condition_of(node_class.status.conditions, condition)
-    if held is not None and _is_true_for(held, node_class.metadata.generation):
-        update = ConditionUpdate(condition, held.status, held.reason, held.message)
+    current = condition_of(node_class.status.conditions, condition)
+    if current is not None and _is_true_for(current, node_class.metadata.generation):
+        update = ConditionUpdate(condition, current.status, current.reason, current.message)
     else:
         update = unknown(condition, str(error.failure), str(error))
     return StepResult(update, node_class.status, fault=error)

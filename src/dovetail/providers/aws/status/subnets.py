@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import answered, calling
+from dovetail.providers.aws.calls import calling, required
 from dovetail.providers.aws.filters import tag_filters, term_text
 from dovetail.providers.aws.node_class.types import EC2NodeClass, Subnet, SubnetSelectorTerm
 from dovetail.providers.aws.status.conditions import ClassCondition
@@ -52,10 +52,12 @@ def subnet_terms(terms: Sequence[SubnetSelectorTerm]) -> tuple[SelectorTerm, ...
     )
 
 
-def subnet_status(found: Selection[SubnetAddresses]) -> tuple[Subnet, ...]:
+def subnet_status(selection: Selection[SubnetAddresses]) -> tuple[Subnet, ...]:
     """The subnets of the status: those with most free addresses first, then by id."""
-    ordered = sorted(found.by_id.values(), key=lambda subnet: (-subnet.n_free, subnet.id))
-    return tuple(Subnet(id=one.id, zone=one.zone, zone_id=one.zone_id) for one in ordered)
+    ordered = sorted(selection.by_id.values(), key=lambda subnet: (-subnet.n_free, subnet.id))
+    return tuple(
+        Subnet(id=subnet.id, zone=subnet.zone, zone_id=subnet.zone_id) for subnet in ordered
+    )
 
 
 class SubnetSource:
@@ -72,19 +74,19 @@ class SubnetSource:
         return await self._source.select(terms)
 
     async def _describe(self, filters: DescribeFilters) -> dict[str, SubnetAddresses]:
-        found: dict[str, SubnetAddresses] = {}
+        by_id: dict[str, SubnetAddresses] = {}
         with calling(_ACTION):
             pages = self._ec2.get_paginator("describe_subnets")
-            async for page in pages.paginate(Filters=[one.wire() for one in filters]):
-                for subnet in answered(page.get("Subnets"), _ACTION):
+            async for page in pages.paginate(Filters=[item.wire() for item in filters]):
+                for subnet in required(page.get("Subnets"), _ACTION):
                     subnet_id = subnet.get("SubnetId", "")
-                    found[subnet_id] = SubnetAddresses(
+                    by_id[subnet_id] = SubnetAddresses(
                         subnet_id,
                         subnet.get("AvailabilityZone", ""),
                         subnet.get("AvailabilityZoneId", ""),
                         subnet.get("AvailableIpAddressCount", 0),
                     )
-        return found
+        return by_id
 
 
 class SubnetStep:
@@ -98,9 +100,9 @@ class SubnetStep:
     async def evaluate(self, node_class: EC2NodeClass) -> StepResult:
         """The subnets now."""
         terms = subnet_terms(node_class.spec.subnet_selector_terms)
-        found = await self._source.select(terms)
+        selection = await self._source.select(terms)
         return StepResult(
-            selector_condition(_SELECTOR, found, terms),
-            msgspec.structs.replace(node_class.status, subnets=subnet_status(found)),
+            selector_condition(_SELECTOR, selection, terms),
+            msgspec.structs.replace(node_class.status, subnets=subnet_status(selection)),
             _AGAIN_AFTER,
         )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dovetail.model.instance import InstanceType
-from dovetail.providers.aws.catalogue.machines import MachineType, packaged
+from dovetail.providers.aws.catalogue.machines import MachineType, packaged_types
 from dovetail.providers.aws.node_class.types import (
     BlockDevice,
     BlockDeviceMapping,
@@ -341,7 +341,7 @@ def test_volumes_of_the_node_itself_leave_fewer_slots_to_pods(
     assert large(**spec).attach_limits == {"ebs.csi.aws.com": want}
 
 
-@pytest.mark.parametrize("given", packaged()[::60], ids=lambda given: given.name)
+@pytest.mark.parametrize("given", packaged_types()[::60], ids=lambda given: given.name)
 @pytest.mark.parametrize("family", ["AL2", "AL2023", "Bottlerocket", "Custom", "Windows2022"])
 def test_more_reserved_interfaces_never_mean_more_pods(given: MachineType, family: str) -> None:
     """And nothing else of the node grows with them."""
@@ -354,7 +354,7 @@ def test_more_reserved_interfaces_never_mean_more_pods(given: MachineType, famil
     assert len({capacity["memory"] for capacity in ladder}) == 1
 
 
-@pytest.mark.parametrize("given", packaged()[::60], ids=lambda given: given.name)
+@pytest.mark.parametrize("given", packaged_types()[::60], ids=lambda given: given.name)
 @pytest.mark.parametrize(
     "kubelet",
     [

@@ -8,7 +8,7 @@ import pytest
 from dovetail.model.instance import InstanceType
 from dovetail.providers.aws.catalogue.inputs import CatalogueInputs, UnavailableOffering
 from dovetail.providers.aws.catalogue.instance_types import instance_types
-from dovetail.providers.aws.catalogue.machines import packaged
+from dovetail.providers.aws.catalogue.machines import packaged_types
 from dovetail.providers.aws.catalogue.offline import offline_inputs
 from dovetail.providers.aws.node_class.types import EC2NodeClass, SecurityGroup
 from dovetail.providers.aws.settings import AwsSettings
@@ -80,7 +80,7 @@ def test_types_come_in_the_order_of_the_machines() -> None:
 def test_every_packaged_type_can_be_resolved_for_every_family(family: str) -> None:
     """With the labels of all offerings compatible with those of the type."""
     types = resolved(node_class(family=family), offline_inputs((A, B, C)))
-    assert len(types) == len(packaged())
+    assert len(types) == len(packaged_types())
     for one in types:
         assert all(one.requirements.conflict(at.requirements) is None for at in one.offerings)
         assert one.allocatable.keys() == one.capacity.keys()

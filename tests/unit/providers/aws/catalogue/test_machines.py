@@ -12,8 +12,8 @@ from dovetail.providers.aws.catalogue.machines import (
     from_described,
     is_wanted,
     machine_type,
-    packaged,
     packaged_prices,
+    packaged_types,
     vpc_limits,
 )
 
@@ -79,7 +79,7 @@ GPU: Any = P4D["GpuInfo"]["Gpus"][0]
 
 def test_a_described_type_has_the_figures_of_the_packaged_table() -> None:
     """The table was made from the same answers."""
-    (packed,) = [machine for machine in packaged() if machine.name == "p4d.24xlarge"]
+    (packed,) = [machine for machine in packaged_types() if machine.name == "p4d.24xlarge"]
     expected = msgspec.structs.replace(packed, nests_virtualization=True)
     assert machine_type(P4D) == expected
     assert packed.card_interfaces == (15, 15, 15, 15)
@@ -144,10 +144,10 @@ def test_nodes_need_hardware_virtualisation_and_64_bits(
 
 def test_every_packaged_type_has_a_price_and_a_way_to_be_bought() -> None:
     """Nothing in the table is guessed."""
-    assert packaged_prices().keys() == {machine.name for machine in packaged()}
+    assert packaged_prices().keys() == {machine.name for machine in packaged_types()}
     assert all(price > 0 for price in packaged_prices().values())
-    assert all("on-demand" in machine.usage_classes for machine in packaged())
-    assert all(sum(machine.card_interfaces) >= machine.enis > 0 for machine in packaged())
+    assert all("on-demand" in machine.usage_classes for machine in packaged_types())
+    assert all(sum(machine.card_interfaces) >= machine.enis > 0 for machine in packaged_types())
 
 
 def test_branch_interfaces_are_known_of_types_with_a_trunk_interface() -> None:

@@ -9,7 +9,7 @@ import pytest
 from dovetail import labels
 from dovetail.model.requirements import Operator
 from dovetail.providers.aws.catalogue.inputs import PlacementGroupFacts
-from dovetail.providers.aws.catalogue.machines import MachineType, packaged
+from dovetail.providers.aws.catalogue.machines import MachineType, packaged_types
 from dovetail.providers.aws.label_keys import LABEL_KEYS
 from dovetail.providers.aws.node_class.types import CapacityReservation
 from tests.unit.providers.aws.catalogue.setting import A, B, C, machine, node_class, resolved
@@ -220,7 +220,7 @@ def test_every_label_has_a_test_that_is_named_after_it() -> None:
     assert len(OWN) == 28
 
 
-@pytest.mark.parametrize("given", packaged()[::40], ids=lambda given: given.name)
+@pytest.mark.parametrize("given", packaged_types()[::40], ids=lambda given: given.name)
 def test_every_label_is_stated_or_said_to_be_absent(given: MachineType) -> None:
     """What is left out would be open to any value, which no node has."""
     got = resolved(given, node_class()).requirements

@@ -9,7 +9,7 @@ import pytest
 from dovetail import labels
 from dovetail.model.instance import InstanceType
 from dovetail.model.requirements import Operator
-from dovetail.providers.aws.catalogue.machines import packaged as rows
+from dovetail.providers.aws.catalogue.machines import packaged_types as rows
 from dovetail.providers.aws.catalogue.offline import (
     ZONES,
     instance_types,

@@ -9,7 +9,7 @@ import pytest
 from dovetail import labels
 from dovetail.model.requirements import Requirements, requirement
 from dovetail.providers.aws.catalogue.class_facts import PlaceFacts
-from dovetail.providers.aws.catalogue.machines import packaged
+from dovetail.providers.aws.catalogue.machines import packaged_types
 from dovetail.providers.aws.catalogue.node_labels import offered_labels, requirements
 from dovetail.providers.aws.images.aliases import Variant
 from dovetail.providers.aws.images.queries import ImageQuery, NamedImage
@@ -113,7 +113,7 @@ AL2023 = tuple(
 )
 def test_an_instance_type_boots_the_image_for_its_devices(machine: str, want: str) -> None:
     """With the labels that the catalogue gives it."""
-    (found,) = [one for one in packaged() if one.name == machine]
+    (found,) = [one for one in packaged_types() if one.name == machine]
     got = image_for(
         requirements(found, PlaceFacts(region="us-west-2"), offered_labels((), ())), AL2023
     )

@@ -8,7 +8,12 @@ from dovetail import labels
 from dovetail.decide.endings import drained_at
 from dovetail.model.ending import KnownEnding
 from dovetail.providers.aws.instances.described import Ec2Instance
-from dovetail.providers.aws.instances.upkeep import endings, missing_tags, outlived, untagged
+from dovetail.providers.aws.instances.upkeep import (
+    claims_without_tag,
+    endings,
+    missing_tags,
+    outlived_claims,
+)
 from dovetail.providers.aws.launching import keys
 from dovetail.providers.aws.launching.marks import ClaimRecord
 from dovetail.providers.aws.node_class.types import CapacityReservation
@@ -38,14 +43,14 @@ def test_only_registered_claims_are_tagged_once() -> None:
     early = ClaimRecord("early", "u", provider_id=ID)
     done = ClaimRecord("done", "u", provider_id=ID, node_name="n", is_tagged=True)
     going = ClaimRecord("going", "u", provider_id=ID, node_name="n", is_deleting=True)
-    assert untagged([early, done, going, CLAIM]) == [CLAIM]
+    assert claims_without_tag([early, done, going, CLAIM]) == [CLAIM]
 
 
 def test_a_claim_whose_instance_lost_its_reservation_is_on_demand_now() -> None:
     """One that still has it stays reserved, and one that cannot be seen as well."""
-    assert outlived([CLAIM], {ID: instance()}) == [CLAIM]
-    assert outlived([CLAIM], {ID: instance(reservation_id="cr-1")}) == []
-    assert outlived([CLAIM], {}) == []
+    assert outlived_claims([CLAIM], {ID: instance()}) == [CLAIM]
+    assert outlived_claims([CLAIM], {ID: instance(reservation_id="cr-1")}) == []
+    assert outlived_claims([CLAIM], {}) == []
 
 
 def test_nodes_of_a_capacity_block_are_drained_forty_minutes_before_it_ends() -> None:

@@ -12,9 +12,9 @@ from dovetail.providers.aws.interruption.claims import InstanceClaim
 from dovetail.providers.aws.interruption.endings import (
     REASONS,
     ending_of,
+    from_text,
     is_far_away,
-    kept,
-    recalled,
+    to_text,
 )
 from dovetail.providers.aws.interruption.messages import Interruption, InterruptionKind
 
@@ -82,7 +82,9 @@ def test_what_a_claim_keeps_is_recalled_as_it_was_said() -> None:
     said = Interruption(
         InterruptionKind.SCHEDULED_CHANGE, ("i-1",), NOW, NOW + timedelta(days=1), "RETIREMENT"
     )
-    again = recalled(kept(said))
+    again = from_text(to_text(said))
     assert again is not None
     assert ending_of(again, CLAIM, NOW) == ending_of(said, CLAIM, NOW)
-    assert [recalled(text) for text in ("", "{}", "x", '{"kind":"spot","at":"soon"}')] == [None] * 4
+    assert [from_text(text) for text in ("", "{}", "x", '{"kind":"spot","at":"soon"}')] == [
+        None
+    ] * 4

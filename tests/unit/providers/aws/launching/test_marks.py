@@ -11,9 +11,9 @@ from dovetail.providers.aws.launching.fleet_request import (
     FleetOverride,
     FleetTerms,
     TemplateUse,
-    addressed,
     fleet_request,
     fleet_token,
+    with_token,
 )
 from dovetail.providers.aws.launching.marks import (
     NODE_CLAIM,
@@ -24,8 +24,8 @@ from dovetail.providers.aws.launching.marks import (
     MarkTaken,
     MarkWritten,
     annotations_of,
-    decoded,
-    encoded,
+    decode,
+    encode,
     mark_of,
 )
 from dovetail.state.objects import claim_object
@@ -44,8 +44,8 @@ REQUEST = fleet_request(
     ],
     FleetTerms("spot", tags={"b": "2", "a": "1"}),
 )
-SENT = addressed(REQUEST, "token", 7)
-MARK = FleetMark("token", 3, "head", encoded(SENT))
+SENT = with_token(REQUEST, "token", 7)
+MARK = FleetMark("token", 3, "head", encode(SENT))
 
 
 async def claim(kube: MemoryKube, name: str = "c") -> ClaimObject:
@@ -62,9 +62,9 @@ async def claim(kube: MemoryKube, name: str = "c") -> ClaimObject:
 
 def test_a_request_is_small_and_reads_back_as_it_was() -> None:
     """Sixty types in three zones; the same request is the same text."""
-    assert decoded(encoded(SENT)) == SENT
-    assert encoded(dict(reversed(SENT.items()))) == encoded(SENT)
-    assert len(encoded(SENT)) < 8000
+    assert decode(encode(SENT)) == SENT
+    assert encode(dict(reversed(SENT.items()))) == encode(SENT)
+    assert len(encode(SENT)) < 8000
     assert mark_of(annotations_of(MARK)) == MARK
     assert MARK.n_instances == 7
     assert mark_of({keys.FLEET: "token/3/head"}) is None

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from dovetail import labels
-from dovetail.cloud.declare import placed, single
+from dovetail.cloud.declare import placement, single
 from dovetail.cloud.errors import InsufficientCapacityError
 from dovetail.cloud.price_list import PriceList
 from dovetail.model.claim import ClaimObject
@@ -21,7 +21,7 @@ A, B = "us-west-2a", "us-west-2b"
 
 def offering(price: int, capacity_type: str = labels.ON_DEMAND, zone: str = A) -> Offering:
     """A plain offering."""
-    return Offering(zone, capacity_type, price, placed(zone, capacity_type))
+    return Offering(zone, capacity_type, price, placement(zone, capacity_type))
 
 
 def reserved(
@@ -34,7 +34,7 @@ def reserved(
     is_interruptible: bool = False,
 ) -> Offering:
     """An offering of a capacity reservation."""
-    stated = placed(zone, labels.RESERVED) & [
+    stated = placement(zone, labels.RESERVED) & [
         single(labels.RESERVATION_ID, reservation_id),
         single(keys.RESERVATION_TYPE, kind),
         single(keys.RESERVATION_INTERRUPTIBLE, "true" if is_interruptible else "false"),
@@ -93,7 +93,7 @@ def test_only_listed_types_that_hold_the_requests_are_asked_for() -> None:
 
 def test_an_unavailable_offering_is_not_asked_for() -> None:
     """And nothing at all is insufficient capacity."""
-    gone = Offering(A, labels.ON_DEMAND, 5, placed(A, labels.ON_DEMAND), is_available=False)
+    gone = Offering(A, labels.ON_DEMAND, 5, placement(A, labels.ON_DEMAND), is_available=False)
     with pytest.raises(InsufficientCapacityError, match="no available offering"):
         chosen(ClaimObject("c"), [machine("m5.large", gone)])
 

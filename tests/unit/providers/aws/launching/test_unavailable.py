@@ -38,6 +38,6 @@ async def test_a_second_mark_prolongs_the_time() -> None:
         known.mark(ICE)
         await time.advance(timedelta(minutes=2))
     assert known.offerings() == {ICE}
-    assert known.everything() == {ICE}
+    assert known.all_unavailable() == {ICE}
     await time.advance(timedelta(minutes=1))
-    assert known.everything() == frozenset()
+    assert known.all_unavailable() == frozenset()

@@ -9,7 +9,11 @@ from typing import Any, Final
 import pytest
 
 from dovetail.providers.aws.node_class.expression_parser import ExpressionError, Value, parse
-from dovetail.providers.aws.node_class.expressions import EvaluationError, Expression, compiled
+from dovetail.providers.aws.node_class.expressions import (
+    EvaluationError,
+    Expression,
+    compile_source,
+)
 from dovetail.providers.aws.node_class.kubelet import VARIABLES
 
 JUDGED: Final[dict[str, Any]] = json.loads(
@@ -58,21 +62,21 @@ def test_an_expression_gives_what_cel_gives(judged: dict[str, str]) -> None:
 )
 def test_a_result_is_a_whole_number(source: str, want: int) -> None:
     """What is behind the point is cut off."""
-    assert compiled(source, VARIABLES).whole_number(FACTS) == want
+    assert compile_source(source, VARIABLES).whole_number(FACTS) == want
 
 
 @pytest.mark.parametrize("source", ["0.0 / 0.0", "1.0 / 0.0", "-1.0 / 0.0", "vcpus - 5", "-0.5"])
 def test_a_result_that_is_no_amount_is_refused(source: str) -> None:
     """No NaN, nothing infinite, nothing negative."""
     with pytest.raises(EvaluationError, match="expected a finite number of at least 0"):
-        compiled(source, VARIABLES).whole_number(FACTS)
+        compile_source(source, VARIABLES).whole_number(FACTS)
 
 
 @pytest.mark.parametrize("source", ["true", "instance_type", "vcpus > 4"])
 def test_an_expression_must_give_a_number(source: str) -> None:
     """Anything else is refused when it is compiled."""
     with pytest.raises(ExpressionError, match="expected int or double"):
-        compiled(source, VARIABLES)
+        compile_source(source, VARIABLES)
 
 
 @pytest.mark.parametrize(
@@ -88,12 +92,12 @@ def test_an_expression_must_give_a_number(source: str) -> None:
 def test_an_endless_expression_is_refused(source: str) -> None:
     """Compiling is bounded in depth and length."""
     with pytest.raises(ExpressionError, match="expected at most"):
-        compiled(source, VARIABLES)
+        compile_source(source, VARIABLES)
 
 
 def test_a_long_sum_is_evaluated() -> None:
     """Operators in a row nest as deeply as there are operators."""
-    assert compiled("1 + " * 150 + "1", VARIABLES).whole_number(FACTS) == 151
+    assert compile_source("1 + " * 150 + "1", VARIABLES).whole_number(FACTS) == 151
 
 
 @pytest.mark.parametrize(
@@ -112,4 +116,4 @@ def test_a_long_sum_is_evaluated() -> None:
 def test_a_refusal_says_what_was_expected(source: str, message: str) -> None:
     """The message quotes what is wrong."""
     with pytest.raises(ExpressionError, match=message):
-        compiled(source, VARIABLES)
+        compile_source(source, VARIABLES)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import CallFailedError, Failure, answered, calling
+from dovetail.providers.aws.calls import CallFailedError, Failure, calling, required
 from dovetail.providers.aws.expiring_cache import ExpiringCache
 from dovetail.providers.aws.status.profiles.names import ProfileOrder
 
@@ -57,12 +57,12 @@ class InstanceProfiles:
             return kept
         if self._missing.get(name):
             return None
-        found = await self._get(name)
-        if found is None:
+        profile = await self._get(name)
+        if profile is None:
             self._missing.put(name, True, keep_for=_MISSING_KEPT_FOR)
         else:
-            self._existing.put(name, found, keep_for=_KEPT_FOR)
-        return found
+            self._existing.put(name, profile, keep_for=_KEPT_FOR)
+        return profile
 
     async def ensure(self, order: ProfileOrder) -> Profile:
         """The profile with its role in it, created if need be; a creation that was cut short is
@@ -92,14 +92,14 @@ class InstanceProfiles:
 
     async def under(self, path: str) -> tuple[Profile, ...]:
         """All profiles below an IAM path, by name."""
-        found: list[Profile] = []
+        profiles: list[Profile] = []
         with calling(_LIST):
             pages = self._iam.get_paginator("list_instance_profiles")
             async for page in pages.paginate(PathPrefix=path):
-                listed = answered(page.get("InstanceProfiles"), _LIST)
-                found += [_profile(one) for one in listed]
+                listed = required(page.get("InstanceProfiles"), _LIST)
+                profiles += [_profile(tree) for tree in listed]
         # Checked once more, since what is found here may be deleted.
-        below = [profile for profile in found if profile.path.startswith(path)]
+        below = [profile for profile in profiles if profile.path.startswith(path)]
         return tuple(sorted(below, key=lambda profile: profile.name))
 
     async def _get(self, name: str) -> Profile | None:
@@ -110,7 +110,7 @@ class InstanceProfiles:
             if error.failure is Failure.NOT_FOUND:
                 return None
             raise
-        return _profile(answered(answer.get("InstanceProfile"), _GET))
+        return _profile(required(answer.get("InstanceProfile"), _GET))
 
     async def _create(self, order: ProfileOrder) -> bool:
         """Whether it was created now; False if there is one of that name."""
@@ -152,7 +152,7 @@ class InstanceProfiles:
                 raise
 
     async def _delete(self, name: str) -> None:
-        self._existing.drop(lambda held: held == name)
+        self._existing.drop(lambda known: known == name)
         try:
             with calling("iam:DeleteInstanceProfile"):
                 await self._iam.delete_instance_profile(InstanceProfileName=name)

@@ -40,35 +40,35 @@ class ProfileStep:
     async def evaluate(self, node_class: EC2NodeClass) -> StepResult:
         """The profile now: the user's own, or one that is managed for the role."""
         if node_class.spec.instance_profile:
-            return await self._given(node_class, node_class.spec.instance_profile)
+            return await self._use_given(node_class, node_class.spec.instance_profile)
         if self._settings.isolated_vpc:
             message = (
                 "spec.role needs the IAM API, which an isolated VPC does not reach "
                 "(--isolated-vpc): create an instance profile and set spec.instanceProfile"
             )
-            return self._failed(node_class, ROLE_NEEDS_IAM, message)
-        return await self._managed(node_class)
+            return self._failure(node_class, ROLE_NEEDS_IAM, message)
+        return await self._use_managed(node_class)
 
-    async def _given(self, node_class: EC2NodeClass, name: str) -> StepResult:
+    async def _use_given(self, node_class: EC2NodeClass, name: str) -> StepResult:
         if not self._settings.isolated_vpc and await self._profiles.find(name) is None:
             message = (
                 f"spec.instanceProfile: iam:GetInstanceProfile finds no instance profile {name}: "
                 "create it, or set spec.role instead"
             )
-            return self._failed(node_class, NOT_FOUND, message)
+            return self._failure(node_class, NOT_FOUND, message)
         return self._ready(node_class, name)
 
-    async def _managed(self, node_class: EC2NodeClass) -> StepResult:
+    async def _use_managed(self, node_class: EC2NodeClass) -> StepResult:
         current = node_class.status.instance_profile
         role = role_name(node_class.spec.role)
-        held = await self._profiles.find(current) if current else None
-        if held is not None and held.role == role:
+        profile = await self._profiles.find(current) if current else None
+        if profile is not None and profile.role == role:
             return self._ready(node_class, current)
         try:
             made = await self._profiles.ensure(profile_order(node_class, self._settings))
         except RoleNotFoundError as error:
             message = f"spec.role: {error}: create the role, or correct its name"
-            return self._failed(node_class, ROLE_NOT_FOUND, message, error)
+            return self._failure(node_class, ROLE_NOT_FOUND, message, error)
         return self._ready(node_class, made.name)
 
     def _ready(self, node_class: EC2NodeClass, name: str) -> StepResult:
@@ -78,7 +78,7 @@ class ProfileStep:
         status = msgspec.structs.replace(node_class.status, instance_profile=name)
         return StepResult(holds(self.condition), status)
 
-    def _failed(
+    def _failure(
         self,
         node_class: EC2NodeClass,
         reason: str,

@@ -91,8 +91,12 @@ def needs_service_cidr(node_class: EC2NodeClass) -> bool:
 
 def dependency_problem(node_class: EC2NodeClass) -> ConditionUpdate | None:
     """Which conditions must hold before a launch can be tried."""
-    held = [(name, condition_of(node_class.status.conditions, name)) for name in _DEPENDENCIES]
-    unmet = [name for name, one in held if one is None or one.status != TRUE]
+    conditions = [
+        (name, condition_of(node_class.status.conditions, name)) for name in _DEPENDENCIES
+    ]
+    unmet = [
+        name for name, condition in conditions if condition is None or condition.status != TRUE
+    ]
     if not unmet:
         return None
     message = f"waiting for {', '.join(unmet)}"

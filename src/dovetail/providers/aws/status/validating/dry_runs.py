@@ -10,12 +10,7 @@ from dovetail.providers.aws.apis import AwsApis
 from dovetail.providers.aws.bootstrap.user_data import SIZE_LIMIT, UserDataSize
 from dovetail.providers.aws.calls import CallFailedError, Failure, calling
 from dovetail.providers.aws.node_class.types import EC2NodeClass
-from dovetail.providers.aws.status.conditions import (
-    ClassCondition,
-    ConditionUpdate,
-    fails,
-    holds,
-)
+from dovetail.providers.aws.status.conditions import ClassCondition, ConditionUpdate, fails, holds
 from dovetail.providers.aws.status.validating.trials import (
     TrialSubject,
     TrialTemplate,
@@ -126,14 +121,14 @@ async def _problem(action: str, call: _Call, request: dict[str, Json]) -> Condit
         if error.code in (_WOULD_SUCCEED, _NAME_TAKEN):
             return None
         if error.failure is Failure.DENIED:
-            return _denied(error)
+            return _denial(error)
         if is_about_user_data(error):
             return user_data_failure(None)
         raise
     return None
 
 
-def _denied(error: CallFailedError) -> ConditionUpdate:
+def _denial(error: CallFailedError) -> ConditionUpdate:
     remedy = (
         f"; allow {_PASS_ROLE} on the node role (spec.role) to the controller's role"
         if _PASS_ROLE in error.message

@@ -130,7 +130,7 @@ class ValidationStep:
 
     async def _template(self, node_class: EC2NodeClass, subject: TrialSubject) -> TrialTemplate:
         machines = self._sources.catalogue().machines
-        machine = next((one for one in machines if one.name == subject.instance_type), None)
+        machine = next((item for item in machines if item.name == subject.instance_type), None)
         needs_cidr = needs_service_cidr(node_class)
         cidr = await self._cluster.service_cidr() if needs_cidr else ""
         return trial_template(node_class, subject, TrialBoot(machine, cidr), self._settings)

@@ -62,11 +62,11 @@ def _compatible(
     types: Sequence[InstanceType], wanted: Sequence[Requirements], amis: Sequence[AMI]
 ) -> TrialSubject | None:
     for requirements in wanted:
-        for one in types:
-            if one.requirements.intersects(requirements) and _is_offered(one):
-                ami = image_for(one.requirements, amis)
+        for kind in types:
+            if kind.requirements.intersects(requirements) and _is_offered(kind):
+                ami = image_for(kind.requirements, amis)
                 if ami is not None:
-                    return TrialSubject(one.name, ami)
+                    return TrialSubject(kind.name, ami)
     return None
 
 
@@ -75,7 +75,7 @@ def _is_offered(instance_type: InstanceType) -> bool:
 
 
 def _is_standard(ami: AMI) -> bool:
-    return all(one.operator != "Exists" for one in ami.requirements if one.key in _DEVICES)
+    return all(need.operator != "Exists" for need in ami.requirements if need.key in _DEVICES)
 
 
 def _fallback(amis: Sequence[AMI]) -> TrialSubject | None:
@@ -91,7 +91,9 @@ def _fallback(amis: Sequence[AMI]) -> TrialSubject | None:
 
 def _pool_requirements(pool: api.NodePool) -> Requirements:
     template = pool.spec.template
-    stated = [requirement(one.key, one.operator, one.values) for one in template.spec.requirements]
+    stated = [
+        requirement(need.key, need.operator, need.values) for need in template.spec.requirements
+    ]
     return Requirements.of_labels(template.metadata.labels) & stated
 
 
@@ -126,7 +128,7 @@ def fleet_trial(
             "DefaultTargetCapacityType": labels.ON_DEMAND,
         },
         "OnDemandOptions": {"AllocationStrategy": "lowest-price"},
-        "TagSpecifications": [{"ResourceType": one, "Tags": tags} for one in resources],
+        "TagSpecifications": [{"ResourceType": resource, "Tags": tags} for resource in resources],
         **({"Context": node_class.spec.context} if node_class.spec.context else {}),
     }
 
@@ -145,7 +147,7 @@ def run_trials(
             "InstanceType": subject.instance_type,
             "LaunchTemplate": {"LaunchTemplateName": template.name, "Version": "$Latest"},
             "TagSpecifications": [
-                {"ResourceType": one, "Tags": tag_list(template.tags)} for one in resources
+                {"ResourceType": item, "Tags": tag_list(template.tags)} for item in resources
             ],
             **_in_subnet(interfaces, subnet.id),
         }
@@ -157,7 +159,7 @@ def _in_subnet(interfaces: Json, subnet_id: str) -> dict[str, Json]:
     """EC2 refuses a subnet beside interfaces, so each of those gets it."""
     if not isinstance(interfaces, list):
         return {"SubnetId": subnet_id}
-    placed = [{**one, "SubnetId": subnet_id} for one in interfaces if isinstance(one, dict)]
+    placed = [{**item, "SubnetId": subnet_id} for item in interfaces if isinstance(item, dict)]
     return {"NetworkInterfaces": [*placed]}
 
 

@@ -16,7 +16,7 @@ from dovetail.api.karpenter import (
 )
 from dovetail.providers.aws.catalogue.inputs import CatalogueInputs
 from dovetail.providers.aws.catalogue.instance_types import instance_types
-from dovetail.providers.aws.catalogue.machines import packaged, packaged_prices
+from dovetail.providers.aws.catalogue.machines import packaged_prices, packaged_types
 from dovetail.providers.aws.images.aliases import Variant
 from dovetail.providers.aws.images.variants import image_requirements
 from dovetail.providers.aws.node_class.types import (
@@ -63,7 +63,7 @@ def pool(key: str, *values: str) -> api.NodePool:
 
 def tried(found: EC2NodeClass, *pools: api.NodePool) -> tuple[str, str]:
     """The type and the image that are tried."""
-    machines = packaged()
+    machines = packaged_types()
     inputs = CatalogueInputs(
         machines=machines,
         region="us-west-2",
