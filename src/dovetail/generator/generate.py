@@ -59,13 +59,15 @@ def _wire(document: dict[str, CommentedTree | Commented]) -> dict[str, Tree]:
     return tree
 
 
-def problems(read: ReadRequest, offer: ProviderOffer | None) -> tuple[FieldProblem, ...]:
+def problems(
+    read: ReadRequest, offer: ProviderOffer | None, others: Iterable[FieldProblem] = ()
+) -> tuple[FieldProblem, ...]:
     """Everything wrong with a request, in the order of its fields: with the fields, in itself, and
-    for the provider if it is known.
+    for the provider if it is known. `others` are problems that were found elsewhere.
     """
     if any(not problem.field for problem in read.problems):
         return read.problems
-    found = list(read.problems)
+    found = [*read.problems, *_unexplained(others, read.problems)]
     found += _unexplained(contradictions(read.request), found)
     if offer is not None:
         found += _unexplained(misfits(read.request, offer), found)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
+from dovetail.api.decoding import FieldProblem, Tree
 from dovetail.cloud import registry
 from dovetail.cloud.plugin import ProviderPlugin
 from dovetail.errors import InputError
+from dovetail.generator.generate import Generated, generate, problems
 from dovetail.generator.offer import ProviderOffer
+from dovetail.generator.reading import RequestError, read_request
 
 
 def provider_names() -> tuple[str, ...]:
@@ -24,6 +27,18 @@ def provider_offer(name: str) -> ProviderOffer:
     names = ", ".join(provider_names())
     msg = f"no provider {name!r} generates NodePools; expected one of {names}"
     raise InputError(msg)
+
+
+def generate_installed(tree: Tree) -> Generated:
+    """The documents of a request for a provider that is installed. Raises RequestError; a provider
+    that is not installed is one of the problems.
+    """
+    read = read_request(tree)
+    name = read.request.provider
+    if name in provider_names():
+        return generate(tree, provider_offer(name))
+    message = f"{name!r} generates no NodePools; expected one of {', '.join(provider_names())}"
+    raise RequestError(problems(read, None, [FieldProblem("provider", message)]))
 
 
 def _plugins() -> tuple[ProviderPlugin[None, msgspec.Struct], ...]:

@@ -17,6 +17,7 @@ from dovetail.generator.request import NodePoolRequest
 from dovetail.units import quantity
 
 _TEXT: Final = Hint(str)
+_MOST_DIGITS: Final = 18  # of a number of 64 bits
 _KINDS: Final = {
     "str": "text",
     "bool": "true or false",
@@ -90,16 +91,22 @@ def _value(tree: api.Tree, hint: Hint, at: str, problems: list[api.FieldProblem]
             return {key: value for key, value in read.items() if value is not None}
         case list() if hint.base is tuple and hint.item is not None:
             return _items(tree, hint.item, at, problems)
-        case str() if hint.base is str or hint.is_quantity:
+        case str() if hint.base is str:
             return tree
-        case int() | float() if hint.is_quantity and not isinstance(tree, bool):
-            return tree if _is_small(tree) else str(tree)
         case int() if hint.base is int and not isinstance(tree, bool) and _is_small(tree):
             return tree
+        case str() | int() | float() if hint.is_quantity and not isinstance(tree, bool):
+            return _amount(tree)
         case _:
             message = f"found {_kind(tree)}; expected {_expected(hint)}"
             problems.append(api.FieldProblem(at, message))
             return None
+
+
+def _amount(written: str | float) -> api.Tree:
+    """The same amount is the same request, whether it is a whole number or text."""
+    text = str(written)
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else text
 
 
 def _is_small(number: float) -> bool:
