@@ -152,7 +152,7 @@ def test_every_problem_of_flags_names_the_flag(run: Run) -> None:
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        pytest.param((), "expected -f REQUEST, or flags", id="nothing"),
+        pytest.param((), "expected -f REQUEST, flags such as", id="nothing"),
         pytest.param(("-f", "a.yaml", "--cpu", "4"), "not both", id="file and flags"),
         pytest.param((*NEEDED, "--check"), "expected --out FILE", id="check of nothing"),
         pytest.param((*NEEDED, "--label", "team"), "'team' has no value", id="half a label"),
@@ -265,3 +265,28 @@ def test_help_introduces_the_command(run: Run) -> None:
         assert word in done.out
     assert "nodepool" in run("--help", command=("new",)).out
     assert "dovetail new nodepool" in run("--help", command=()).out
+
+
+class TypedInput(io.TextIOWrapper):
+    """A terminal on which lines are typed."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+
+def test_a_terminal_is_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Questions go to stderr, the result to stdout as from a file."""
+    answers = ["payments", "", "64", "", "", "m7g", *[""] * 7, "default"]
+    typed = TypedInput(io.BytesIO("\n".join([*answers, ""]).encode()), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", typed)
+    code = main(("new", "nodepool"))
+    out, err = capsys.readouterr()
+    assert code == 0, err
+    assert "Name of the NodePool: " in err
+    assert yaml.safe_load(out)["metadata"] == {"name": "payments"}
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(REQUEST.encode())))
+    assert main(("new", "nodepool", "-f", "-")) == 0
+    assert capsys.readouterr().out == out

@@ -11,7 +11,7 @@ from dovetail import labels
 from dovetail.api.decoding import FieldProblem
 from dovetail.generator.checks import amount
 from dovetail.generator.offer import ProviderOffer, architectures, gpu_resources, launchable
-from dovetail.generator.request import NodePoolRequest
+from dovetail.generator.request import NodePoolRequest, PerNodeRange
 from dovetail.model.instance import InstanceType
 from dovetail.units import quantity
 
@@ -133,9 +133,9 @@ def size_problems(request: NodePoolRequest, offer: ProviderOffer) -> Iterator[Fi
     types = launchable(request, offer)
     if not types:
         yield FieldProblem(
-            "families, architectures, cpuPerNode, memoryPerNode",
+            ", ".join(_selecting(request)),
             f"no instance type of provider {offer.name} ({', '.join(architectures(request, offer))}"
-            ") fulfils all of them; expected wider ranges, or other families",
+            ") fulfils the request; expected wider ranges, or other families",
         )
         return
     limits = {"cpu": request.cpu, "memory": request.memory}
@@ -154,6 +154,18 @@ def size_problems(request: NodePoolRequest, offer: ProviderOffer) -> Iterator[Fi
             f"{request.gpus} for all nodes is less than the smallest node that fulfils the "
             f"request has, {min(gpus)}; expected at least that, or other families",
         )
+
+
+def _selecting(request: NodePoolRequest) -> list[str]:
+    """The fields that select instance types, of those that the request has."""
+    fields = {
+        "gpus": request.gpus,
+        "families": request.families,
+        "architectures": request.architectures,
+        "cpuPerNode": request.cpu_per_node != PerNodeRange(),
+        "memoryPerNode": request.memory_per_node != PerNodeRange(),
+    }
+    return [name for name, value in fields.items() if value] or ["provider"]
 
 
 def _least(types: tuple[InstanceType, ...], resource: str) -> int:

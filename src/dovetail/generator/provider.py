@@ -29,16 +29,24 @@ def provider_offer(name: str) -> ProviderOffer:
     raise InputError(msg)
 
 
-def generate_installed(tree: Tree) -> Generated:
+def generate_installed(tree: Tree, file: str = "") -> Generated:
     """The documents of a request for a provider that is installed. Raises RequestError; a provider
     that is not installed is one of the problems.
     """
+    found = problems_installed(tree)
+    if found:
+        raise RequestError(found, file)
+    return generate(tree, provider_offer(read_request(tree).request.provider))
+
+
+def problems_installed(tree: Tree) -> tuple[FieldProblem, ...]:
+    """Everything wrong with a request for a provider that is installed."""
     read = read_request(tree)
     name = read.request.provider
     if name in provider_names():
-        return generate(tree, provider_offer(name))
+        return problems(read, provider_offer(name))
     message = f"{name!r} generates no NodePools; expected one of {', '.join(provider_names())}"
-    raise RequestError(problems(read, None, [FieldProblem("provider", message)]))
+    return problems(read, None, [FieldProblem("provider", message)])
 
 
 def _plugins() -> tuple[ProviderPlugin[None, msgspec.Struct], ...]:

@@ -160,7 +160,7 @@ REFUSALS = [
     ),
     pytest.param(
         {"cpuPerNode": {"min": 3, "max": 3}},
-        "families, architectures, cpuPerNode, memoryPerNode",
+        "cpuPerNode",
         "no instance type of provider aws",
         id="nothing fits",
     ),

@@ -137,7 +137,11 @@ def _request(path: str, given: dict[str, Tree]) -> RequestFile:
         return read_request_file(path, sys.stdin.buffer)
     if given:
         return RequestFile("", given)
-    msg = "expected -f REQUEST, or flags such as --name and --cpu"
+    if sys.stdin.isatty():
+        from dovetail.cli.new.conversation import ask
+
+        return RequestFile("", ask(sys.stdin, sys.stderr))
+    msg = "expected -f REQUEST, flags such as --name and --cpu, or a terminal to ask on"
     raise typer.BadParameter(msg, param_hint="-f")
 
 

@@ -148,13 +148,21 @@ def _read(name: str, value: Value) -> Tree:
 
 
 def _labels(values: Sequence[str]) -> dict[str, Tree]:
+    try:
+        return labels_of(values)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--label") from None
+
+
+def labels_of(values: Sequence[str]) -> dict[str, Tree]:
+    """Labels as KEY=VALUE. Raises ValueError."""
     by_key: dict[str, Tree] = {}
     for text in values:
         key, equals, value = text.partition("=")
         if not equals or key in by_key:
             reason = f"{key!r} is there twice" if equals else f"{text!r} has no value"
             msg = f"{reason}; expected KEY=VALUE, each key once"
-            raise typer.BadParameter(msg, param_hint="--label")
+            raise ValueError(msg)
         by_key[key] = value
     return by_key
 
