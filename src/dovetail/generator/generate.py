@@ -40,18 +40,26 @@ def generate(tree: Tree, offer: ProviderOffer, file: str = "") -> Generated:
     if found:
         raise RequestError(found, file)
     request = read.request
-    trees = [
-        document
-        for document in (node_class(request, offer), node_pool(request, offer))
-        if document is not None
-    ]
-    text = "---\n".join(yaml_text(document) for document in trees)
     return Generated(
         request=request,
-        documents=tuple(_wire(document) for document in trees),
-        text=f"{header(request)}{text}",
+        documents=tuple(_wire(document) for document in _documents(request, offer)),
+        text=text_of(request, offer),
         warnings=tuple(warnings(request, offer)),
     )
+
+
+def text_of(request: NodePoolRequest, offer: ProviderOffer) -> str:
+    """The file of a request that has no problems."""
+    texts = (yaml_text(document) for document in _documents(request, offer))
+    separator = "---\n"
+    return f"{header(request)}{separator.join(texts)}"
+
+
+def _documents(
+    request: NodePoolRequest, offer: ProviderOffer
+) -> list[dict[str, CommentedTree | Commented]]:
+    documents = (node_class(request, offer), node_pool(request, offer))
+    return [document for document in documents if document is not None]
 
 
 def _wire(document: dict[str, CommentedTree | Commented]) -> dict[str, Tree]:

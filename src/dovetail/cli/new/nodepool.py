@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dovetail.cli import options
+from dovetail.cli.new import checking
 from dovetail.cli.new import request_flags as flags
 from dovetail.cli.output import emit, json_text, say
 
@@ -52,12 +54,18 @@ def nodepool(  # noqa: PLR0913  typer reads one flag from each argument
     out: Out = "",
     check: Check = False,
     schema: Schema = False,
+    against: checking.Against = [],  # noqa: B006  typer copies it, and wants a list
+    live: checking.Live = False,
+    workloads: checking.Workloads = [],  # noqa: B006  as above
+    catalog: options.Catalog = "",
+    kubeconfig: options.Kubeconfig = "",
+    context: options.Context = "",
     name: flags.Name = "",
     provider: flags.Provider = "",
     cpu: flags.Cpu = "",
     memory: flags.Memory = "",
     gpus: flags.Gpus = None,
-    families: flags.Families = [],  # noqa: B006  typer copies it, and wants a list
+    families: flags.Families = [],  # noqa: B006  as above
     architectures: flags.Architectures = [],  # noqa: B006  as above
     min_node_cpu: flags.LeastCpu = "",
     max_node_cpu: flags.MostCpu = "",
@@ -85,8 +93,11 @@ def nodepool(  # noqa: PLR0913  typer reads one flag from each argument
       dovetail new nodepool
       dovetail new nodepool -f request.yaml --out pools/payments.yaml
       dovetail new nodepool --name payments --cpu 64 --family m7g,c7g --node-class default
+      dovetail new nodepool -f request.yaml --against pools/ --workloads payments/
+      dovetail new nodepool -f request.yaml --live
       dovetail new nodepool --schema > request.schema.json
     """  # noqa: D301  \b keeps the examples' lines apart in the help
+    given = flags.by_field(locals())
     if schema:
         from dovetail.generator import request_schema
 
@@ -95,36 +106,27 @@ def nodepool(  # noqa: PLR0913  typer reads one flag from each argument
     if check and not out:
         msg = "expected --out FILE with it, to compare with"
         raise typer.BadParameter(msg, param_hint="--check")
-    given = flags.tree_of(
-        {
-            "name": name,
-            "provider": provider,
-            "cpu": cpu,
-            "memory": memory,
-            "gpus": gpus,
-            "families": families,
-            "architectures": architectures,
-            "cpuPerNode.min": min_node_cpu,
-            "cpuPerNode.max": max_node_cpu,
-            "memoryPerNode.min": min_node_memory,
-            "memoryPerNode.max": max_node_memory,
-            "spot": spot,
-            "zones": zones,
-            "labels": labels,
-            "taints": taints,
-            "quietHours": quiet_hours,
-            "weight": weight,
-            "nodeClass.name": node_class,
-            "nodeClass.role": role,
-            "nodeClass.cluster": cluster,
-            "nodeClass.image": image,
-            "nodeClass.disk": disk,
-        }
-    )
-    generated = _generated(_request(request, given))
+    checks = checking.Checks(
+        tuple(against), tuple(workloads), live, kubeconfig, context, catalog, out
+    ).checked()
+    generated = _generated(_request(request, flags.tree_of(given)))
     for warning in generated.warnings:
         say(f"warning: {warning}")
+    _report_checks(checking.check(generated, checks), is_data=bool(out))
     _finish(generated, out, is_check=check)
+
+
+def _report_checks(checked: checking.CheckedPool, *, is_data: bool) -> None:
+    """Warnings go to stderr; so does the report, unless it is all that there is to print."""
+    for warning in checked.warnings:
+        say(warning)
+    for problem in checked.problems:
+        say(f"error: {problem}")
+    if checked.problems:
+        _say_count(len(checked.problems))
+        raise typer.Exit(BAD_INPUT)
+    if checked.report:
+        emit(checked.report) if is_data else say(checked.report.rstrip())
 
 
 def _request(path: str, given: dict[str, Tree]) -> RequestFile:

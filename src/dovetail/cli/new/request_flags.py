@@ -121,6 +121,27 @@ FLAG_OF: Final = {
 }
 
 
+# The parameters of the command whose field has another name.
+_FIELD_OF: Final = {
+    "min_node_cpu": "cpuPerNode.min",
+    "max_node_cpu": "cpuPerNode.max",
+    "min_node_memory": "memoryPerNode.min",
+    "max_node_memory": "memoryPerNode.max",
+    "quiet_hours": "quietHours",
+    "node_class": "nodeClass.name",
+    "role": "nodeClass.role",
+    "cluster": "nodeClass.cluster",
+    "image": "nodeClass.image",
+    "disk": "nodeClass.disk",
+}
+
+
+def by_field(parameters: Mapping[str, Value]) -> dict[str, Value]:
+    """The parameters of the command that belong to the request, by field in a fixed order."""
+    values = {_FIELD_OF.get(name, name): value for name, value in parameters.items()}
+    return {field: values[field] for field in FLAG_OF if field in values}
+
+
 def tree_of(given: Mapping[str, Value]) -> dict[str, Tree]:
     """A request from the values of flags by field; a path such as cpuPerNode.min is a field too."""
     tree: dict[str, Tree] = {}
