@@ -129,6 +129,20 @@ def test_its_own_file_among_the_others_is_not_another_pool(run: Run, pools: Path
     assert (again.code, again.out, again.err) == (0, f"{out}: unchanged\n", first.err)
 
 
+def test_a_generated_file_of_the_same_pool_is_another_one_only_beside_out(
+    run: Run, pools: Path, tmp_path: Path
+) -> None:
+    """Without --out it is the pool itself; with another path there would be two."""
+    out = str(pools / "payments.yaml")
+    first = run("--against", str(pools), "--out", out)
+    again = run("--against", str(pools))
+    assert (again.code, again.err) == (0, first.err)
+    other = tmp_path / "other.yaml"
+    done = run("--against", str(pools), "--out", str(other))
+    assert (done.code, other.exists()) == (2, False)
+    assert f"NodePool payments is already in {out}" in done.err
+
+
 def test_a_node_class_that_is_missing_among_others_is_a_warning(run: Run, pools: Path) -> None:
     """As `dovetail validate` has it."""
     (pools / "class.yaml").write_text(NODE_CLASS.replace("NAME", "other"), encoding="utf-8")

@@ -74,6 +74,14 @@ def writing(path: str, generated: Generated) -> Writing:
     return Writing.CHANGED
 
 
+def generated_name(path: str) -> str:
+    """The name of the NodePool that a file was generated for; empty if it was not generated."""
+    try:
+        return _name_within(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
 def write(path: str, generated: Generated) -> None:
     """Write the file, whole or not at all. Raises InputError."""
     target = Path(path)

@@ -87,7 +87,7 @@ def check(generated: Generated, checks: Checks) -> CheckedPool:
     """Run the checks that are wanted. Raises InputError for what cannot be read."""
     from dovetail import app
 
-    against = _without_out(checks)
+    against = _other_files(checks, generated.request.name)
     workloads = _paths(checks.workloads)
     if not (against or workloads or checks.is_live):
         return CheckedPool()
@@ -173,10 +173,17 @@ def _others(checks: Checks, against: tuple[str, ...]) -> Seen:
     return app.seen_from(app.PlanRequest(against, catalogue=checks.catalog), stdin=io.BytesIO())
 
 
-def _without_out(checks: Checks) -> tuple[str, ...]:
-    """The files of the other pools; the file that is written is no other pool."""
-    out = os.path.realpath(checks.out) if checks.out else ""
-    return tuple(path for path in _paths(checks.against) if os.path.realpath(path) != out)
+def _other_files(checks: Checks, name: str) -> tuple[str, ...]:
+    """The files of the other pools. The file that is written is no other pool; without --out, nor
+    is one that was generated for a pool of the same name.
+    """
+    from dovetail.generator.files import generated_name
+
+    paths = _paths(checks.against)
+    if checks.out:
+        out = os.path.realpath(checks.out)
+        return tuple(path for path in paths if os.path.realpath(path) != out)
+    return tuple(path for path in paths if generated_name(path) != name)
 
 
 def _paths(names: tuple[str, ...]) -> tuple[str, ...]:
