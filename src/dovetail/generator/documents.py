@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dovetail import labels
 from dovetail.generator import quiet_hours
 from dovetail.generator.fitting import settings
-from dovetail.generator.offer import (
-    ProviderOffer,
+from dovetail.generator.request import NodePoolRequest, RequestedTaint
+from dovetail.generator.selection import (
+    ProviderCatalogue,
     architectures,
     bounds,
     capacity_types,
@@ -16,7 +17,6 @@ from dovetail.generator.offer import (
     launchable,
     usual,
 )
-from dovetail.generator.request import NodePoolRequest, RequestedTaint
 from dovetail.model.requirements import Operator
 from dovetail.units.commented import Commented, CommentedTree
 
@@ -31,7 +31,7 @@ _SPOT_COMMENTS = {
 }
 
 
-def node_pool(request: NodePoolRequest, offer: ProviderOffer) -> Tree:
+def node_pool(request: NodePoolRequest, catalogue: ProviderCatalogue) -> Tree:
     """The NodePool, with comments."""
     spec: Tree = {}
     if request.weight is not None:
@@ -39,10 +39,11 @@ def node_pool(request: NodePoolRequest, offer: ProviderOffer) -> Tree:
             request.weight, "Pools of higher weight are used first; the default is 0."
         )
     spec["limits"] = Commented(
-        _limits(request, offer), "All nodes of the pool together. No node is launched beyond that."
+        _limits(request, catalogue),
+        "All nodes of the pool together. No node is launched beyond that.",
     )
     spec["disruption"] = _disruption(request)
-    spec["template"] = _template(request, offer)
+    spec["template"] = _template(request, catalogue)
     return {
         "apiVersion": API_VERSION,
         "kind": "NodePool",
@@ -51,17 +52,17 @@ def node_pool(request: NodePoolRequest, offer: ProviderOffer) -> Tree:
     }
 
 
-def node_class(request: NodePoolRequest, offer: ProviderOffer) -> Tree | None:
+def node_class(request: NodePoolRequest, catalogue: ProviderCatalogue) -> Tree | None:
     """The node class, with comments; None if the request names one that exists."""
     if not is_new_class(request):
         return None
-    kind = offer.form.node_class
+    kind = catalogue.form.node_class
     document: Tree = {
         "apiVersion": f"{kind.group}/{kind.version}",
         "kind": kind.name,
         "metadata": {"name": class_name(request)},
     }
-    spec = offer.form.node_class_spec(settings(request))
+    spec = catalogue.form.node_class_spec(settings(request))
     return document | ({"spec": spec} if spec else {})
 
 
@@ -75,20 +76,20 @@ def class_name(request: NodePoolRequest) -> str:
     return request.node_class.name or request.name
 
 
-def _limits(request: NodePoolRequest, offer: ProviderOffer) -> Tree:
+def _limits(request: NodePoolRequest, catalogue: ProviderCatalogue) -> Tree:
     limits: Tree = {}
     if request.cpu is not None:
         limits["cpu"] = str(request.cpu)
     if request.memory is not None:
         limits["memory"] = str(request.memory)
     if request.gpus:
-        limits[gpu_name(request, offer)] = str(request.gpus)
+        limits[gpu_name(request, catalogue)] = str(request.gpus)
     return limits
 
 
-def gpu_name(request: NodePoolRequest, offer: ProviderOffer) -> str:
+def gpu_name(request: NodePoolRequest, catalogue: ProviderCatalogue) -> str:
     """The name of the GPUs as a resource."""
-    return next(iter(gpu_resources(launchable(request, offer))), "nvidia.com/gpu")
+    return next(iter(gpu_resources(launchable(request, catalogue))), "nvidia.com/gpu")
 
 
 def _disruption(request: NodePoolRequest) -> Member:
@@ -118,8 +119,8 @@ def _disruption(request: NodePoolRequest) -> Member:
     }
 
 
-def _template(request: NodePoolRequest, offer: ProviderOffer) -> Tree:
-    kind = offer.form.node_class
+def _template(request: NodePoolRequest, catalogue: ProviderCatalogue) -> Tree:
+    kind = catalogue.form.node_class
     reference: Tree = {"group": kind.group, "kind": kind.name, "name": class_name(request)}
     spec: Tree = {
         "nodeClassRef": reference
@@ -131,7 +132,7 @@ def _template(request: NodePoolRequest, offer: ProviderOffer) -> Tree:
             [_taint(taint) for taint in request.taints],
             "Only pods that tolerate these taints are placed on the pool.",
         )
-    spec["requirements"] = _requirements(request, offer)
+    spec["requirements"] = _requirements(request, catalogue)
     template: Tree = {}
     if request.labels:
         ordered: Tree = {key: request.labels[key] for key in sorted(request.labels)}
@@ -144,8 +145,8 @@ def _taint(taint: RequestedTaint) -> Tree:
     return {"key": taint.key, **value, "effect": taint.effect}
 
 
-def _requirements(request: NodePoolRequest, offer: ProviderOffer) -> list[Member]:
-    form = offer.form
+def _requirements(request: NodePoolRequest, catalogue: ProviderCatalogue) -> list[Member]:
+    form = catalogue.form
     listed: list[Member] = [
         _requirement(
             labels.CAPACITY_TYPE,
@@ -156,8 +157,8 @@ def _requirements(request: NodePoolRequest, offer: ProviderOffer) -> list[Member
         _requirement(
             labels.ARCH,
             Operator.IN,
-            architectures(request, offer),
-            comment=_architecture_comment(request, offer),
+            architectures(request, catalogue),
+            comment=_architecture_comment(request, catalogue),
         ),
         _requirement(labels.OS, Operator.IN, ("linux",)),
     ]
@@ -173,8 +174,8 @@ def _requirements(request: NodePoolRequest, offer: ProviderOffer) -> list[Member
     return listed
 
 
-def _architecture_comment(request: NodePoolRequest, offer: ProviderOffer) -> str:
-    chosen = architectures(request, offer)
+def _architecture_comment(request: NodePoolRequest, catalogue: ProviderCatalogue) -> str:
+    chosen = architectures(request, catalogue)
     return "Images must be built for each of these." if len(chosen) > 1 else ""
 
 

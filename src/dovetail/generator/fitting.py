@@ -1,4 +1,4 @@
-"""Compares a request with what its provider offers: families, GPUs, zones, sizes, node class."""
+"""Compares a request with its provider's catalogue: families, GPUs, zones, sizes, node class."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Final
 from dovetail import labels
 from dovetail.api.decoding import FieldProblem
 from dovetail.generator.checks import amount
-from dovetail.generator.offer import ProviderOffer, architectures, gpu_resources, launchable
 from dovetail.generator.request import NodePoolRequest, PerNodeRange
+from dovetail.generator.selection import ProviderCatalogue, architectures, gpu_resources, launchable
 from dovetail.model.instance import InstanceType
 from dovetail.units import quantity
 
@@ -20,33 +20,36 @@ SIZE_FIELDS: Final = frozenset(
 )
 
 
-def misfits(request: NodePoolRequest, offer: ProviderOffer) -> Iterator[FieldProblem]:
+def misfits(request: NodePoolRequest, catalogue: ProviderCatalogue) -> Iterator[FieldProblem]:
     """Everything that the provider does not have, but for sizes."""
-    yield from _families(request, offer)
-    yield from _architectures(request, offer)
-    yield from _gpus(request, offer)
-    yield from _zones(request, offer)
-    yield from _memory(request, offer)
-    yield from _node_class(request, offer)
+    yield from _families(request, catalogue)
+    yield from _architectures(request, catalogue)
+    yield from _gpus(request, catalogue)
+    yield from _zones(request, catalogue)
+    yield from _memory(request, catalogue)
+    yield from _node_class(request, catalogue)
 
 
-def _families(request: NodePoolRequest, offer: ProviderOffer) -> Iterator[FieldProblem]:
-    known = offer.families()
+def _families(request: NodePoolRequest, catalogue: ProviderCatalogue) -> Iterator[FieldProblem]:
+    known = catalogue.families()
     for index, family in enumerate(request.families):
         if family and family not in known:
             close = get_close_matches(family, known, n=3)
             expected = " or ".join(close) if close else "a name such as " + ", ".join(known[:3])
             yield FieldProblem(
                 f"families[{index}]",
-                f"{family!r} is no instance family of provider {offer.name}; expected {expected}",
+                f"{family!r} is no instance family of provider {catalogue.name}; "
+                f"expected {expected}",
             )
 
 
-def _architectures(request: NodePoolRequest, offer: ProviderOffer) -> Iterator[FieldProblem]:
+def _architectures(
+    request: NodePoolRequest, catalogue: ProviderCatalogue
+) -> Iterator[FieldProblem]:
     for index, family in enumerate(request.families):
         known = {
             value
-            for item in offer.of_family(family)
+            for item in catalogue.of_family(family)
             for value in item.requirements[labels.ARCH].values
         }
         if known and request.architectures and known.isdisjoint(request.architectures):
@@ -58,9 +61,9 @@ def _architectures(request: NodePoolRequest, offer: ProviderOffer) -> Iterator[F
             )
 
 
-def _gpus(request: NodePoolRequest, offer: ProviderOffer) -> Iterator[FieldProblem]:
-    of_family = {family: gpu_resources(offer.of_family(family)) for family in request.families}
-    known = {family: names for family, names in of_family.items() if offer.of_family(family)}
+def _gpus(request: NodePoolRequest, catalogue: ProviderCatalogue) -> Iterator[FieldProblem]:
+    of_family = {family: gpu_resources(catalogue.of_family(family)) for family in request.families}
+    known = {family: names for family, names in of_family.items() if catalogue.of_family(family)}
     if not request.gpus:
         with_gpus = [family for family, names in known.items() if names]
         if with_gpus:
@@ -72,7 +75,7 @@ def _gpus(request: NodePoolRequest, offer: ProviderOffer) -> Iterator[FieldProbl
         return
     without = [family for family, names in known.items() if not names]
     if without:
-        suitable = ", ".join(_gpu_families(offer)) or "none of this provider"
+        suitable = ", ".join(_gpu_families(catalogue)) or "none of this provider"
         yield FieldProblem(
             "families",
             f"gpus is {request.gpus}, and {_listed(without)} no GPUs; "
@@ -83,9 +86,9 @@ def _gpus(request: NodePoolRequest, offer: ProviderOffer) -> Iterator[FieldProbl
         yield FieldProblem(
             "families", f"have GPUs of several kinds, {', '.join(kinds)}; expected a pool for each"
         )
-    if not request.families and not _gpu_families(offer):
+    if not request.families and not _gpu_families(catalogue):
         yield FieldProblem(
-            "gpus", f"provider {offer.name} has no instance types with GPUs; expected no gpus"
+            "gpus", f"provider {catalogue.name} has no instance types with GPUs; expected no gpus"
         )
 
 
@@ -93,12 +96,14 @@ def _listed(families: list[str]) -> str:
     return f"{', '.join(families)} {'has' if len(families) == 1 else 'have'}"
 
 
-def _gpu_families(offer: ProviderOffer) -> tuple[str, ...]:
-    return tuple(family for family in offer.families() if gpu_resources(offer.of_family(family)))
+def _gpu_families(catalogue: ProviderCatalogue) -> tuple[str, ...]:
+    return tuple(
+        family for family in catalogue.families() if gpu_resources(catalogue.of_family(family))
+    )
 
 
-def _zones(request: NodePoolRequest, offer: ProviderOffer) -> Iterator[FieldProblem]:
-    form = offer.form
+def _zones(request: NodePoolRequest, catalogue: ProviderCatalogue) -> Iterator[FieldProblem]:
+    form = catalogue.form
     if not form.zone_pattern:
         return
     regions: dict[str, str] = {}
@@ -109,7 +114,7 @@ def _zones(request: NodePoolRequest, offer: ProviderOffer) -> Iterator[FieldProb
         elif zone:
             yield FieldProblem(
                 f"zones[{index}]",
-                f"{zone!r} is no zone of provider {offer.name}; expected {form.zone_example}",
+                f"{zone!r} is no zone of provider {catalogue.name}; expected {form.zone_example}",
             )
     if len(regions) > 1:
         shown = " and ".join(regions.values())
@@ -118,24 +123,25 @@ def _zones(request: NodePoolRequest, offer: ProviderOffer) -> Iterator[FieldProb
         )
 
 
-def _memory(request: NodePoolRequest, offer: ProviderOffer) -> Iterator[FieldProblem]:
+def _memory(request: NodePoolRequest, catalogue: ProviderCatalogue) -> Iterator[FieldProblem]:
     wanted = request.memory_per_node
-    if not offer.form.memory_label and (wanted.min is not None or wanted.max is not None):
+    if not catalogue.form.memory_label and (wanted.min is not None or wanted.max is not None):
         yield FieldProblem(
             "memoryPerNode",
-            f"nodes of provider {offer.name} cannot be chosen by memory; expected cpuPerNode "
+            f"nodes of provider {catalogue.name} cannot be chosen by memory; expected cpuPerNode "
             "or families",
         )
 
 
-def size_problems(request: NodePoolRequest, offer: ProviderOffer) -> Iterator[FieldProblem]:
+def size_problems(request: NodePoolRequest, catalogue: ProviderCatalogue) -> Iterator[FieldProblem]:
     """What no instance type fulfils, and totals that are too small for a single node."""
-    types = launchable(request, offer)
+    types = launchable(request, catalogue)
     if not types:
+        chosen = ", ".join(architectures(request, catalogue))
         yield FieldProblem(
             ", ".join(_selecting(request)),
-            f"no instance type of provider {offer.name} ({', '.join(architectures(request, offer))}"
-            ") fulfils the request; expected wider ranges, or other families",
+            f"no instance type of provider {catalogue.name} ({chosen}) fulfils the request; "
+            "expected wider ranges, or other families",
         )
         return
     limits = {"cpu": request.cpu, "memory": request.memory}
@@ -172,13 +178,14 @@ def _least(types: tuple[InstanceType, ...], resource: str) -> int:
     return min(item.capacity.get(resource, 0) for item in types)
 
 
-def _node_class(request: NodePoolRequest, offer: ProviderOffer) -> Iterator[FieldProblem]:
-    form = offer.form
+def _node_class(request: NodePoolRequest, catalogue: ProviderCatalogue) -> Iterator[FieldProblem]:
+    form = catalogue.form
     given = settings(request)
     for name in given:
         if name not in form.allows:
             yield FieldProblem(
-                f"nodeClass.{name}", f"means nothing to provider {offer.name}; expected no {name}"
+                f"nodeClass.{name}",
+                f"means nothing to provider {catalogue.name}; expected no {name}",
             )
     for problem in form.setting_problems(given):
         yield FieldProblem(f"nodeClass.{problem.field}", problem.message)

@@ -1,4 +1,4 @@
-"""Finds what an installed provider offers to generated pools; no cloud is contacted."""
+"""Finds the catalogue of an installed provider for generated pools; no cloud is contacted."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dovetail.cloud import registry
 from dovetail.cloud.plugin import ProviderPlugin
 from dovetail.errors import InputError
 from dovetail.generator.generate import Generated, generate, problems
-from dovetail.generator.offer import ProviderOffer
 from dovetail.generator.reading import RequestError, read_request
+from dovetail.generator.selection import ProviderCatalogue
 
 
 def provider_names() -> tuple[str, ...]:
@@ -18,12 +18,12 @@ def provider_names() -> tuple[str, ...]:
     return tuple(plugin.name for plugin in _plugins() if plugin.form is not None)
 
 
-def provider_offer(name: str) -> ProviderOffer:
-    """The offer of a provider. Raises InputError when none of this name generates pools."""
+def provider_catalogue(name: str) -> ProviderCatalogue:
+    """The catalogue of a provider. Raises InputError when none of this name generates pools."""
     for plugin in _plugins():
         if plugin.name == name and plugin.form is not None:
             types = plugin.catalogues[0].instance_types() if plugin.catalogues else ()
-            return ProviderOffer(name, plugin.form, types)
+            return ProviderCatalogue(name, plugin.form, types)
     names = ", ".join(provider_names())
     msg = f"no provider {name!r} generates NodePools; expected one of {names}"
     raise InputError(msg)
@@ -36,7 +36,7 @@ def generate_installed(tree: Tree, file: str = "") -> Generated:
     found = problems_installed(tree)
     if found:
         raise RequestError(found, file)
-    return generate(tree, provider_offer(read_request(tree).request.provider))
+    return generate(tree, provider_catalogue(read_request(tree).request.provider))
 
 
 def problems_installed(tree: Tree) -> tuple[FieldProblem, ...]:
@@ -44,7 +44,7 @@ def problems_installed(tree: Tree) -> tuple[FieldProblem, ...]:
     read = read_request(tree)
     name = read.request.provider
     if name in provider_names():
-        return problems(read, provider_offer(name))
+        return problems(read, provider_catalogue(name))
     message = f"{name!r} generates no NodePools; expected one of {', '.join(provider_names())}"
     return problems(read, None, [FieldProblem("provider", message)])
 

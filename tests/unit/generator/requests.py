@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final
 
-from dovetail.generator import ProviderOffer, generate, provider_offer
+from dovetail.generator import ProviderCatalogue, generate, provider_catalogue
 
 PLAIN: Final[dict[str, Any]] = {
     "name": "payments",
@@ -45,11 +45,11 @@ KWOK: Final[dict[str, Any]] = {"name": "trial", "provider": "kwok", "cpu": 8}
 
 
 @cache
-def offer(name: str) -> ProviderOffer:
-    """The offer of a provider."""
-    return provider_offer(name)
+def catalogue(name: str) -> ProviderCatalogue:
+    """The catalogue of a provider."""
+    return provider_catalogue(name)
 
 
 def text_of(request: dict[str, Any]) -> str:
     """The file that a request comes to."""
-    return generate(request, offer(request.get("provider", "aws"))).text
+    return generate(request, catalogue(request.get("provider", "aws"))).text

@@ -13,7 +13,7 @@ from dovetail.cloud.registry import extensions
 from dovetail.generator import NodePoolRequest, RequestError, generate
 from dovetail.generator.provider import generate_installed, problems_installed
 from dovetail.kube.manifests import read_all_problems
-from tests.unit.generator.requests import FULL, KWOK, PLAIN, offer
+from tests.unit.generator.requests import FULL, KWOK, PLAIN, catalogue
 
 SCALARS = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(max_size=8)
@@ -87,10 +87,10 @@ def test_a_strange_field_is_refused_and_never_a_crash(
 def test_what_is_generated_is_valid_and_comes_to_the_same_again(tree: dict[str, Any]) -> None:
     """By the rules of `dovetail validate`."""
     try:
-        generated = generate(tree, offer("aws"))
+        generated = generate(tree, catalogue("aws"))
     except RequestError:
         return
     stdin = io.BytesIO(generated.text.encode())
     assert read_all_problems(["-"], stdin, extensions())[1] == ()
     assert tuple(yaml.safe_load_all(generated.text)) == generated.documents
-    assert generate(tree, offer("aws")).text == generated.text
+    assert generate(tree, catalogue("aws")).text == generated.text

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import io
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 import yaml
 
 from dovetail import api
+from dovetail.apiserver import MemoryKube
 from dovetail.apiserver.http.fields import sifted
 from dovetail.apiserver.http.kinds import OFFERED
+from dovetail.clock import SystemClock
 from dovetail.cloud.registry import extensions
+from dovetail.decide.disrupt.flaws import flaws
 from dovetail.generator import generate, provider_names
 from dovetail.generator.generate import embedded_request
 from dovetail.kube.manifests import read_all_problems
-from tests.unit.generator.requests import FULL, GPU, KWOK, PLAIN, offer, text_of
+from dovetail.kube.seam import Scope
+from dovetail.state.objects import node_pool
+from tests.unit.generator.requests import FULL, GPU, KWOK, PLAIN, catalogue, text_of
 
 SAMPLES = [
     pytest.param(PLAIN, id="little"),
@@ -132,16 +138,36 @@ def test_the_file_is_accepted_by_validate(request_: dict[str, Any]) -> None:
 @pytest.mark.parametrize("request_", SAMPLES)
 def test_the_documents_fit_their_definitions(request_: dict[str, Any]) -> None:
     """Every field is declared in the schema of its custom resource definition."""
-    for document in generate(request_, offer(request_.get("provider", "aws"))).documents:
+    for document in generate(request_, catalogue(request_.get("provider", "aws"))).documents:
         [kind] = [one for one in OFFERED if one.kind.name == document["kind"]]
         found = sifted(dict(document), kind)
         assert (found.tree, found.unknown) == (document, ())
 
 
 @pytest.mark.parametrize("request_", SAMPLES)
+async def test_the_documents_are_accepted_by_an_api_server(request_: dict[str, Any]) -> None:
+    """With the rules of its admission."""
+    kube = MemoryKube(SystemClock())
+    for document in generate(request_, catalogue(request_.get("provider", "aws"))).documents:
+        [kind] = [one.kind for one in OFFERED if one.kind.name == document["kind"]]
+        await kube.create(kind, dict(document))
+        page = await kube.list(Scope(kind))
+        assert len(page.items) == 1
+
+
+def test_quiet_hours_are_budgets_without_flaws() -> None:
+    """They begin, end and leave gaps, as `dovetail budgets` checks."""
+    *_, document = generate(FULL, catalogue("aws")).documents
+    wire = api.decode(api.NodePool, document)
+    budgets = node_pool(wire).disruption.budgets
+    assert len(budgets) == 3
+    assert flaws(budgets, datetime(2026, 3, 2, tzinfo=UTC)) == ()
+
+
+@pytest.mark.parametrize("request_", SAMPLES)
 def test_the_text_is_the_documents(request_: dict[str, Any]) -> None:
     """Comments aside, the file and what tools get are the same."""
-    generated = generate(request_, offer(request_.get("provider", "aws")))
+    generated = generate(request_, catalogue(request_.get("provider", "aws")))
     assert tuple(yaml.safe_load_all(generated.text)) == generated.documents
 
 
@@ -205,7 +231,7 @@ def test_a_node_class_is_written_if_it_is_new() -> None:
 
 def test_a_new_node_class_is_named_after_its_pool() -> None:
     """And has the newest image, which a warning points out."""
-    generated = generate(PLAIN | {"nodeClass": {"role": "r", "cluster": "c"}}, offer("aws"))
+    generated = generate(PLAIN | {"nodeClass": {"role": "r", "cluster": "c"}}, catalogue("aws"))
     node_class, _ = yaml.safe_load_all(generated.text)
     assert node_class["metadata"]["name"] == "payments"
     assert node_class["spec"]["amiSelectorTerms"] == [{"alias": "al2023@latest"}]
@@ -223,7 +249,7 @@ def test_a_new_node_class_is_named_after_its_pool() -> None:
 )
 def test_what_is_probably_not_meant_is_a_warning(request_: dict[str, Any], want: list[str]) -> None:
     """The documents are generated all the same."""
-    got = generate(request_, offer("aws")).warnings
+    got = generate(request_, catalogue("aws")).warnings
     assert [line.partition(":")[0] for line in got] == want
 
 
@@ -255,10 +281,10 @@ def test_text_that_yaml_reads_as_something_else_is_quoted() -> None:
 
 def test_every_offered_family_makes_a_valid_pool() -> None:
     """None of them contradicts the other fields."""
-    for family in offer("aws").families():
+    for family in catalogue("aws").families():
         has_gpus = any(
             name.endswith("/gpu")
-            for item in offer("aws").of_family(family)
+            for item in catalogue("aws").of_family(family)
             for name in item.capacity
         )
         total = {"gpus": 64} if has_gpus else {"cpu": 4096}
@@ -268,6 +294,6 @@ def test_every_offered_family_makes_a_valid_pool() -> None:
             "nodeClass": {"name": "b"},
             **total,
         }
-        [pool] = generate(tree | total, offer("aws")).documents
+        [pool] = generate(tree | total, catalogue("aws")).documents
         kind = api.KINDS["karpenter.sh", "NodePool"]
         assert list(api.problems(api.read(kind, api.encode(pool)), extensions())) == []

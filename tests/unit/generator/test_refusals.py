@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dovetail.generator import RequestError, generate
-from tests.unit.generator.requests import KWOK, PLAIN, offer
+from tests.unit.generator.requests import KWOK, PLAIN, catalogue
 
 TAINT = {"key": "a", "effect": "NoSchedule"}
 NEW = {"role": "r", "cluster": "c"}
@@ -186,7 +186,7 @@ REFUSALS_OF_KWOK = [
 def problems_of(tree: Any, provider: str = "aws") -> list[tuple[str, str]]:
     """What is wrong with a request: fields and messages."""
     with pytest.raises(RequestError) as raised:
-        generate(tree, offer(provider), "request.yaml")
+        generate(tree, catalogue(provider), "request.yaml")
     assert str(raised.value).count("request.yaml: ") == len(raised.value.problems)
     return [(problem.field, problem.message) for problem in raised.value.problems]
 

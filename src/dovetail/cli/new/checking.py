@@ -138,18 +138,18 @@ def _unplaced(priced: PricedPods) -> Iterator[str]:
 def _team(generated: Generated, checks: Checks) -> tuple[Seen, tuple[str, ...]]:
     """The pool with the team's pods. Where nothing is known of its zones offline, without them."""
     from dovetail import app
-    from dovetail.generator import provider_offer
+    from dovetail.generator import provider_catalogue
     from dovetail.generator.generate import text_of
 
     request = generated.request
     note: tuple[str, ...] = ()
-    offer = provider_offer(request.provider)
-    if request.zones and offer.zones().isdisjoint(request.zones) and not checks.catalog:
+    catalogue = provider_catalogue(request.provider)
+    if request.zones and catalogue.zones().isdisjoint(request.zones) and not checks.catalog:
         request = msgspec.structs.replace(request, zones=())
-        zones = ", ".join(sorted(offer.zones()))
+        zones = ", ".join(sorted(catalogue.zones()))
         note = (f"Priced in {zones}, since prices of the zones of the request are unknown.",)
     wanted = app.PlanRequest(("-", *_paths(checks.workloads)), catalogue=checks.catalog)
-    text = text_of(request, offer).encode()
+    text = text_of(request, catalogue).encode()
     return app.seen_from(wanted, stdin=io.BytesIO(text)), note
 
 

@@ -91,11 +91,11 @@ class _Conversation:
 
     def _refusals(self, question: RequestQuestion, answer: str) -> list[str]:
         """What is wrong with the answer; it is among the answers if there is nothing."""
-        from dovetail.generator import provider_offer
+        from dovetail.generator import provider_catalogue
 
         if not answer:
-            offer = provider_offer(self._provider)
-            if question.needs_answer(offer.form):
+            catalogue = provider_catalogue(self._provider)
+            if question.needs_answer(catalogue.form):
                 return ["expected an answer"]
         else:
             try:
@@ -116,9 +116,9 @@ class _Conversation:
         ]
 
     def _applies(self, question: RequestQuestion) -> bool:
-        from dovetail.generator import provider_offer
+        from dovetail.generator import provider_catalogue
 
-        return question.applies(self.answers, provider_offer(self._provider).form)
+        return question.applies(self.answers, provider_catalogue(self._provider).form)
 
     @property
     def _provider(self) -> str:

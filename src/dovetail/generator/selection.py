@@ -1,4 +1,4 @@
-"""Defines what a provider offers to a generated pool, and selects what a request can launch."""
+"""Defines what is known of a provider offline, and selects the instance types of a request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GPU_SUFFIX: Final = "/gpu"
 MEBIBYTE: Final = 1 << 20
 
 
-class ProviderOffer(msgspec.Struct, frozen=True):
+class ProviderCatalogue(msgspec.Struct, frozen=True):
     """A provider by name, with its form and its instance types as they are known offline."""
 
     name: str
@@ -38,9 +38,9 @@ class ProviderOffer(msgspec.Struct, frozen=True):
         return frozenset(offering.zone for item in self.types for offering in item.offerings)
 
 
-def family_of(offer: ProviderOffer, item: InstanceType) -> str:
+def family_of(catalogue: ProviderCatalogue, item: InstanceType) -> str:
     """The family of an instance type; empty if it has none."""
-    family = item.requirements.get(offer.form.family_label)
+    family = item.requirements.get(catalogue.form.family_label)
     return min(family.values, default="") if family is not None else ""
 
 
@@ -51,11 +51,11 @@ def gpu_resources(types: Sequence[InstanceType]) -> tuple[str, ...]:
     )
 
 
-def architectures(request: NodePoolRequest, offer: ProviderOffer) -> tuple[str, ...]:
+def architectures(request: NodePoolRequest, catalogue: ProviderCatalogue) -> tuple[str, ...]:
     """The architectures of the pool: those requested, else those of its families, else amd64."""
     if request.architectures:
         return request.architectures
-    types = [item for family in request.families for item in offer.of_family(family)]
+    types = [item for family in request.families for item in catalogue.of_family(family)]
     known = {value for item in types for value in item.requirements[labels.ARCH].values}
     return tuple(sorted(known)) or ("amd64",)
 
@@ -66,12 +66,12 @@ def capacity_types(request: NodePoolRequest) -> tuple[str, ...]:
     return {"only": both[:1], "never": both[1:]}.get(request.spot, both)
 
 
-def requirements(request: NodePoolRequest, offer: ProviderOffer) -> tuple[Requirement, ...]:
+def requirements(request: NodePoolRequest, catalogue: ProviderCatalogue) -> tuple[Requirement, ...]:
     """The requirements of the pool without its zones, as decisions see them."""
-    form = offer.form
+    form = catalogue.form
     listed = [
         requirement(labels.CAPACITY_TYPE, Operator.IN, capacity_types(request)),
-        requirement(labels.ARCH, Operator.IN, architectures(request, offer)),
+        requirement(labels.ARCH, Operator.IN, architectures(request, catalogue)),
         requirement(labels.OS, Operator.IN, ("linux",)),
     ]
     if request.families:
@@ -108,11 +108,11 @@ def bounds(request: NodePoolRequest, form: NodePoolForm) -> list[tuple[str, Oper
     return found
 
 
-def launchable(request: NodePoolRequest, offer: ProviderOffer) -> tuple[InstanceType, ...]:
+def launchable(request: NodePoolRequest, catalogue: ProviderCatalogue) -> tuple[InstanceType, ...]:
     """The instance types that fulfil the request, wherever they are offered."""
-    wanted = Requirements(requirements(request, offer))
+    wanted = Requirements(requirements(request, catalogue))
     return tuple(
         item
-        for item in offer.types
+        for item in catalogue.types
         if wanted.intersects(item.requirements) and (not request.gpus or gpu_resources([item]))
     )
