@@ -49,6 +49,18 @@ spec:
       tolerations: TOLERATIONS
       containers: [{name: c, image: i, resources: {requests: {cpu: CPU, memory: 2Gi}}}]
 """
+AGENT: Final = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent, namespace: kube-system}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec:
+      tolerations: [{operator: Exists}]
+      containers: [{name: c, image: i, resources: {requests: {cpu: 10m}}}]
+"""
 TOLERANT: Final = "[{key: dedicated, operator: Exists}]"
 
 
@@ -171,6 +183,19 @@ def test_the_pods_of_a_team_have_a_price(run: Run, workloads: Callable[..., str]
     assert "New nodes cost $" in done.err
     assert "Limits used: cpu 8 of 64." in done.err
     assert "synthetic" not in done.err
+
+
+def test_the_node_class_and_daemon_sets_of_the_other_manifests_count(
+    run: Run, pools: Path, workloads: Callable[..., str]
+) -> None:
+    """A node with room for three pods, one of them of a DaemonSet, takes two of the team."""
+    path = workloads(cpu="100m")
+    assert "1 new node for 6 pods" in run("--workloads", path).err
+    text = NODE_CLASS.replace("NAME", "default") + "  kubelet: {maxPods: 3}\n"
+    (pools / "class.yaml").write_text(text, encoding="utf-8")
+    assert "2 new nodes for 6 pods" in run("--workloads", path, "--against", str(pools)).err
+    (pools / "agent.yaml").write_text(AGENT, encoding="utf-8")
+    assert "3 new nodes for 6 pods" in run("--workloads", path, "--against", str(pools)).err
 
 
 def test_the_price_of_spot_is_said_to_be_synthetic(run: Run, workloads: Callable[..., str]) -> None:

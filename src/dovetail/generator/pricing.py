@@ -27,7 +27,7 @@ class PricedPods(msgspec.Struct, frozen=True):
 
 def price_pods(pool: NodePool, team: Snapshot, others: Snapshot, now: datetime) -> PricedPods:
     """Plan the pending pods of the team's manifests, with the daemon sets of the cluster."""
-    names = {each.name for each in team.daemon_sets}
+    known = {(each.namespace, each.name) for each in team.daemon_sets}
     alone = msgspec.structs.replace(
         team.without_disruption(keeps_replicas=False),
         pods=tuple(pod for pod in team.pods if not pod.node_name),
@@ -35,7 +35,7 @@ def price_pods(pool: NodePool, team: Snapshot, others: Snapshot, now: datetime) 
         node_pools=(pool,),
         daemon_sets=(
             *team.daemon_sets,
-            *(each for each in others.daemon_sets if each.name not in names),
+            *(each for each in others.daemon_sets if (each.namespace, each.name) not in known),
         ),
     )
     plan = decide(alone, now)

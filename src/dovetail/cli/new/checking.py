@@ -108,7 +108,7 @@ def _compare(
     from dovetail.generator.neighbours import overlaps
 
     name = generated.request.name
-    team, note = _team(generated, checks)
+    team, note = _team(generated, checks, against)
     [pool] = [each for each in team.snapshot.node_pools if each.name == name]
     others = _others(checks, against)
     sentences = overlaps(pool, team.snapshot.instance_types[name], others.snapshot)
@@ -135,8 +135,12 @@ def _unplaced(priced: PricedPods) -> Iterator[str]:
         yield "warning: --workloads: no pending pods; expected Pods, Deployments and so on"
 
 
-def _team(generated: Generated, checks: Checks) -> tuple[Seen, tuple[str, ...]]:
-    """The pool with the team's pods. Where nothing is known of its zones offline, without them."""
+def _team(
+    generated: Generated, checks: Checks, against: tuple[str, ...]
+) -> tuple[Seen, tuple[str, ...]]:
+    """The pool with the team's pods, and its instance types by its node class, which may be among
+    the other manifests. Where nothing is known of its zones offline, the pool is without them.
+    """
     from dovetail import app
     from dovetail.generator import provider_catalogue
     from dovetail.generator.generate import text_of
@@ -148,9 +152,18 @@ def _team(generated: Generated, checks: Checks) -> tuple[Seen, tuple[str, ...]]:
         request = msgspec.structs.replace(request, zones=())
         zones = ", ".join(sorted(catalogue.zones()))
         note = (f"Priced in {zones}, since prices of the zones of the request are unknown.",)
-    wanted = app.PlanRequest(("-", *_paths(checks.workloads)), catalogue=checks.catalog)
     text = text_of(request, catalogue).encode()
-    return app.seen_from(wanted, stdin=io.BytesIO(text)), note
+
+    def seen(*more: str) -> Seen:
+        paths = ("-", *_paths(checks.workloads), *more)
+        return app.seen_from(app.PlanRequest(paths, checks.catalog), stdin=io.BytesIO(text))
+
+    team = seen()
+    if not against:
+        return team, note
+    types = seen(*against).snapshot.instance_types
+    snapshot = msgspec.structs.replace(team.snapshot, instance_types=types)
+    return msgspec.structs.replace(team, snapshot=snapshot), note
 
 
 def _others(checks: Checks, against: tuple[str, ...]) -> Seen:
