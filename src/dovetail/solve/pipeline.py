@@ -13,7 +13,6 @@ import msgspec
 
 from dovetail.model.plan import Certificate
 from dovetail.model.pod import Pod
-from dovetail.solve.axes import Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.encoding.minvalues import hold_min_values, may_give_way, relaxed_groups
 from dovetail.solve.encoding.node_prices import at_provider_prices, has_node_prices
@@ -34,6 +33,7 @@ from dovetail.solve.packing.bulk import run_attempt
 from dovetail.solve.packing.pack import is_very_large
 from dovetail.solve.patterns.proof import PricedPlan, pattern_bound
 from dovetail.solve.patterns.rearrange import rearrange, rearrange_widely
+from dovetail.solve.patterns.replan import replan_by_patterns
 from dovetail.solve.program.bound import better, certify, fit_existing, is_as_good
 from dovetail.solve.program.multipliers import Values
 from dovetail.solve.program.pod_worth import rough
@@ -84,7 +84,7 @@ def plan_encoded(enc: Encoded, start: Attempt, most_nanousd: int | None) -> Solu
         values = value_pods(space, is_proof=False)
         if most_nanousd is not None and start.worth_left(values) > most_nanousd:
             return too_dear
-        packing = _plan(space, values)
+        packing = _plan(space, values, is_final=False)
     is_complete = not packing.left_out
     if most_nanousd is not None and is_complete and packing.attempt.price() > most_nanousd:
         return too_dear
@@ -108,36 +108,42 @@ def _plan_for_few(space: SearchSpace) -> PackingResult | None:
     return None if packing.left_out else packing
 
 
-def _plan(space: SearchSpace, values: Values) -> PackingResult:
-    """The best plan found; without minValues if those may give way and more is possible so."""
-    packing = _best_plan(space.enc, space.offers, values)
+def _plan(space: SearchSpace, values: Values, *, is_final: bool = True) -> PackingResult:
+    """The best plan found; without minValues if those may give way and more is possible so. One
+    that is only to be compared, not `is_final`, is improved less.
+    """
+    packing = _best_plan(space, values, is_final=is_final)
     if may_give_way(space.enc) and (
         packing.left_out or could_rise_without_min_values(packing.attempt)
     ):
-        return _plan_without_min_values(packing)
+        return _plan_without_min_values(packing, is_final=is_final)
     return packing
 
 
-def _plan_without_min_values(strict: PackingResult) -> PackingResult:
+def _plan_without_min_values(strict: PackingResult, *, is_final: bool) -> PackingResult:
     """Another plan that holds no minValues, if it places more pods or uses heavier pools."""
     origin = strict.attempt.enc.origin
     if origin is None:
         return strict
     space = search_space(origin.enc)
-    free = _best_plan(origin.enc, space.offers, value_pods(space))
+    free = _best_plan(space, value_pods(space), is_final=is_final)
     return min(strict, free, key=lambda packing: rank(packing)[:2])
 
 
-def _best_plan(enc: Encoded, offers: Int, values: Values) -> PackingResult:
+def _best_plan(space: SearchSpace, values: Values, *, is_final: bool) -> PackingResult:
     """The best of the plan in bulk, a cheaper one by search, and one by exact search."""
-    attempt = run_attempt(enc, offers, values)
-    if enc.problem.policy.effort and not is_small(enc):
-        if is_very_large(enc):
-            rearrange_widely(attempt)
-        else:
-            rearrange(attempt)
-        attempt = with_fewer_nodes(attempt)
+    enc = space.enc
+    is_large = bool(enc.problem.policy.effort) and not is_small(enc)
+    attempt = run_attempt(enc, space.offers, values)
+    if is_large and is_very_large(enc):
+        rearrange_widely(attempt)
+    elif is_large:
+        rearrange(attempt)
     cheaper = cheaper_plan(attempt)
+    if is_final:
+        replan_by_patterns(cheaper or attempt)
+    if is_large:
+        attempt = with_fewer_nodes(attempt)
     best = _finish(attempt)
     if cheaper is not None and is_sound(cheaper):
         best = min(best, _finish(cheaper), key=rank)

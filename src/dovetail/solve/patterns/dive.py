@@ -8,7 +8,7 @@ clipped. The last pods are left to others: with so few the program knows little 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -21,22 +21,30 @@ _FEW: Final = 1e-6
 _REST: Final = 0.1  # of the price
 
 
-def dive(generator: Generator, master: Master, rounds: int, *, by_price: bool) -> list[Int]:
-    """Whole nodes, as counts of each sort, for all pods but the last few; with so many rounds of
-    generation after each step.
+class DiveDepth(NamedTuple):
+    """How far to go: rounds of generation after each step, steps, and the share of the price at
+    which the pods that are left are left to others.
     """
+
+    rounds: int
+    steps: int = _MOST_STEPS
+    rest: float = _REST
+
+
+def dive(generator: Generator, master: Master, depth: DiveDepth, *, by_price: bool) -> list[Int]:
+    """Whole nodes, as counts of each sort, for all pods but the last few."""
     left_s, nodes = generator.market.count_s.copy(), list[Int]()
     whole = 0.0
-    for _ in range(_MOST_STEPS):
+    for _ in range(depth.steps):
         if not left_s.any():
             break
         # A part of a node with more pods than are left would cost less than any whole node.
         open_j: Bool = np.all(np.array(generator.count_js) <= left_s, axis=1)
         master.ask(left_s, open_j)
         generator.bound = 0.0  # of other pods than before
-        mix = generator.generate(master, left_s, rounds)
+        mix = generator.generate(master, left_s, depth.rounds)
         whole = whole or mix.price
-        if mix.price < _REST * whole:
+        if mix.price < depth.rest * whole:
             break
         first_j = np.array(generator.price_j) if by_price else np.ones(len(mix.nodes_j))
         nodes += _fix_counts(generator.count_js, mix.nodes_j, first_j, left_s)

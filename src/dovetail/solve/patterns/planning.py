@@ -11,7 +11,7 @@ import numpy as np
 from dovetail.solve.axes import UNLIMITED, Float, Int
 from dovetail.solve.packing.attempt import Attempt, worth_of
 from dovetail.solve.packing.units import ANY_CELL, PodUnit
-from dovetail.solve.patterns.dive import dive
+from dovetail.solve.patterns.dive import DiveDepth, dive
 from dovetail.solve.patterns.generation import Generator
 from dovetail.solve.patterns.market import PatternMarket, pattern_market
 from dovetail.solve.patterns.master import Master
@@ -56,14 +56,14 @@ def pattern_loads(
     is_close = most <= least_price(base, rates, pods) * (1 + CLOSE)
     if is_close or int(count_s.sum()) <= _TOO_FEW:
         return []
-    known = _known_patterns(rates, sorts, start)
+    known = known_patterns(rates, sorts, start)
     return [
-        [load for load in (_load(rates, sorts, held) for held in nodes) if load != NO_WAY]
+        [load for load in (load_of(rates, sorts, held) for held in nodes) if load != NO_WAY]
         for nodes in _dives(base, market, units, known)
     ]
 
 
-def _load(rates: Rates, sorts: Sequence[int], held: Int) -> int:
+def load_of(rates: Rates, sorts: Sequence[int], held: Int) -> int:
     """The load of so many pods of each sort."""
     rows = np.flatnonzero(held).tolist()
     return rates.load(tuple((sorts[row], int(held[row])) for row in rows))
@@ -78,7 +78,7 @@ def _dives(
     """Whole nodes for most pods, in one way or two. What pods are worth is kept for the bound."""
     n_pods = int(market.count_s.sum())
     work = _work(n_pods) * base.enc.problem.policy.effort
-    worth_s = _first_worths(base, np.array([unit.request for unit in units]))
+    worth_s = first_worths(base, np.array([unit.request for unit in units]))
     generator, master = Generator(market, worth_s, work), Master(market.count_s)
     generator.add(master, known)
     is_few = n_pods <= FEW_PODS
@@ -89,8 +89,8 @@ def _dives(
     found = []
     for by_price in (False, True) if n_pods <= _MANY_PODS else (True,):
         generator.work = max(generator.work, 0) + work // 2
-        rounds = _FEW_DIVE_ROUNDS if is_few else _DIVE_ROUNDS
-        found.append(dive(generator, master, rounds, by_price=by_price))
+        depth = DiveDepth(_FEW_DIVE_ROUNDS if is_few else _DIVE_ROUNDS)
+        found.append(dive(generator, master, depth, by_price=by_price))
     return found
 
 
@@ -129,7 +129,7 @@ def with_the_rest(
     return (list(found), tail) if is_placed else None
 
 
-def _known_patterns(
+def known_patterns(
     rates: Rates, sorts: Sequence[int], start: Sequence[int]
 ) -> list[tuple[Int, int]]:
     """The loads of a plan, and one pod of each sort on a node of its own."""
@@ -145,7 +145,7 @@ def _known_patterns(
     return patterns
 
 
-def _first_worths(base: Attempt, request_sr: Int) -> Float:
+def first_worths(base: Attempt, request_sr: Int) -> Float:
     """What the assignment program says that pods are worth."""
     values = base.values
     places = np.searchsorted(values.offers, values.favourites)

@@ -29,6 +29,8 @@ _MARKET_TRIES: Final = 2_000  # over all markets,
 _SMALL_SHARE: Final = 0.05  # of which those that waste less than this share of all waste are left
 _MOST_IN_MARKET: Final = 12
 _POOR: Final = 0.02  # of its price: a node that wastes more is filled badly
+_MOST_ROUNDS: Final = 12  # over a plan that wastes much,
+_GAIN: Final = 5e-4  # of the price: where a round gains less, it was the last
 _OTHERS: Final = 1.5  # times what is wasted: so much other nodes may cost
 
 
@@ -41,13 +43,24 @@ class Breadth(NamedTuple):
     tries: int = 600  # ruins
 
 
+class NodeContents(NamedTuple):
+    """What chosen nodes hold: a load for each, how many pods of which unit make up a sort, and what
+    the nodes cost.
+    """
+
+    chosen_n: Bool
+    loads: list[int]
+    units_of_sort: Mapping[int, Counter[int]]
+    price: int
+
+
 _WIDE: Final = Breadth(most_poor=80, most_others=200, looks=2_000_000, tries=2_000)
 
 
 def rearrange(attempt: Attempt, breadth: Breadth | None = None) -> None:
     """Give the pods of new nodes cheaper nodes, if such are found."""
     breadth = breadth or Breadth()
-    chosen_n = _nodes_to_rearrange(attempt, _free_to_change(attempt), breadth)
+    chosen_n = _nodes_to_rearrange(attempt, free_to_change(attempt), breadth)
     _rearrange_nodes(attempt, chosen_n, breadth)
 
 
@@ -61,10 +74,20 @@ def rearrange_widely(attempt: Attempt) -> None:
         rearrange_by_market(attempt)
 
 
+def rearrange_again_and_again(attempt: Attempt) -> None:
+    """The same for plans that waste much: many nodes, then each market, until little is gained."""
+    for _ in range(_MOST_ROUNDS):
+        before = attempt.price()
+        rearrange(attempt, _WIDE)
+        rearrange_by_market(attempt)
+        if attempt.price() > before * (1 - _GAIN):
+            return
+
+
 def _is_close(attempt: Attempt) -> bool:
     """Whether all pods are worth about what all new nodes cost."""
     price = attempt.price()
-    return float(_waste(attempt).sum()) <= CLOSE * price
+    return float(waste_of(attempt).sum()) <= CLOSE * price
 
 
 def rearrange_by_market(attempt: Attempt) -> None:
@@ -72,7 +95,7 @@ def rearrange_by_market(attempt: Attempt) -> None:
     fill a node badly find others to share with. Markets that waste most are tried most often.
     """
     bins, market = attempt.bins, attempt.enc.market
-    waste_n = _waste(attempt) * _free_to_change(attempt)
+    waste_n = waste_of(attempt) * free_to_change(attempt)
     new = np.arange(bins.n_kept, bins.n)
     code_n = np.full(bins.n, -1)
     offer = bins.offer[new]
@@ -94,15 +117,15 @@ def _worst_of(attempt: Attempt, here_n: Bool) -> Bool:
     """The nodes of a market that waste most, and those that hold least for their price."""
     bins = attempt.bins
     chosen_n = np.zeros(bins.n, dtype=bool)
-    free = np.flatnonzero(_free_to_change(attempt) & here_n)
+    free = np.flatnonzero(free_to_change(attempt) & here_n)
     price = np.maximum(attempt.enc.plan_price_o[bins.offer[free]], 1).astype(np.float64)
-    waste = _waste(attempt)[free]
+    waste = waste_of(attempt)[free]
     chosen_n[free[np.argsort(-waste, kind="stable")[:_MOST_IN_MARKET]]] = True
     chosen_n[free[np.argsort(-waste / price, kind="stable")[: 2 * _MOST_IN_MARKET]]] = True
     return chosen_n
 
 
-def _waste(attempt: Attempt) -> Float:
+def waste_of(attempt: Attempt) -> Float:
     """What each new node costs, beyond what its pods are worth; nothing for all others."""
     bins = attempt.bins
     waste_n = np.zeros(bins.n)
@@ -116,26 +139,34 @@ def _waste(attempt: Attempt) -> Float:
 def _rearrange_nodes(attempt: Attempt, chosen_n: Bool, breadth: Breadth) -> None:
     """Give the pods of these nodes cheaper nodes, if such are found."""
     enc, bins = attempt.enc, attempt.bins
-    held = {node: pods for node, pods in sorted(loads(bins.log).items()) if chosen_n[node]}
     rates = Rates(enc, attempt.offers, WorkBudget(int(UNLIMITED)))
-    numbers: dict[int, Counter[int]] = {}  # sort -> how many pods of which unit
-    before = []
-    for pods in held.values():
-        load: Counter[int] = Counter()
-        for number, count in pods.items():
-            sort = rates.sort_of(attempt.units[number])
-            numbers.setdefault(sort, Counter())[number] += count
-            load[sort] += count
-        before.append(rates.load(tuple(sorted(load.items()))))
-    if not before or NO_WAY in before:
+    contents = contents_of(attempt, rates, chosen_n)
+    if contents is None:
         return
     effort = Effort(breadth.looks * enc.problem.policy.effort, breadth.tries)
     rebuilder = Rebuilder(enc, rates, attempt.offers, is_keeping=False)
-    after = rebuilder.rebuild(before, bins.limits, effort)
-    price = sum(int(enc.plan_price_o[bins.offer[node]]) for node in held)
-    if rates.total(after) < price or len(after) < len(held):
-        nodes = [(rates.offer[one], rates.loads[one]) for one in after]
-        _replace(attempt, chosen_n, nodes, numbers)
+    after = rebuilder.rebuild(contents.loads, bins.limits, effort)
+    if rates.total(after) < contents.price or len(after) < len(contents.loads):
+        replace_nodes(attempt, contents, rates.nodes(after))
+
+
+def contents_of(attempt: Attempt, rates: Rates, chosen_n: Bool) -> NodeContents | None:
+    """What these nodes hold; None if there are none, or if one would be too small for its pods."""
+    bins = attempt.bins
+    by_node = {node: pods for node, pods in sorted(loads(bins.log).items()) if chosen_n[node]}
+    units_of_sort: dict[int, Counter[int]] = {}
+    numbers = []
+    for pods in by_node.values():
+        load: Counter[int] = Counter()
+        for unit, count in pods.items():
+            sort = rates.sort_of(attempt.units[unit])
+            units_of_sort.setdefault(sort, Counter())[unit] += count
+            load[sort] += count
+        numbers.append(rates.load(tuple(sorted(load.items()))))
+    if not numbers or NO_WAY in numbers:
+        return None
+    price = sum(int(attempt.enc.plan_price_o[bins.offer[node]]) for node in by_node)
+    return NodeContents(chosen_n, numbers, units_of_sort, price)
 
 
 def _nodes_to_rearrange(attempt: Attempt, free_n: Bool, breadth: Breadth) -> Bool:
@@ -167,7 +198,7 @@ def _nodes_to_rearrange(attempt: Attempt, free_n: Bool, breadth: Breadth) -> Boo
     return chosen_n
 
 
-def _free_to_change(attempt: Attempt) -> Bool:
+def free_to_change(attempt: Attempt) -> Bool:
     """The new nodes that are not reserved, and where nobody needs company."""
     enc, bins = attempt.enc, attempt.bins
     free_n = np.zeros(bins.n, dtype=bool)
@@ -179,25 +210,22 @@ def _free_to_change(attempt: Attempt) -> Bool:
     return free_n
 
 
-def _replace(
-    attempt: Attempt,
-    gone_n: Bool,
-    nodes: Sequence[tuple[int, Load]],
-    numbers: Mapping[int, Counter[int]],
+def replace_nodes(
+    attempt: Attempt, contents: NodeContents, nodes: Sequence[tuple[int, Load]]
 ) -> None:
-    """Close these nodes and open others for the same pods."""
+    """Close the nodes that held these contents, and open others for the same pods."""
     bins = attempt.bins
-    dissolve(bins, attempt.units, attempt.left_u, gone_n)
+    dissolve(bins, attempt.units, attempt.left_u, contents.chosen_n)
     placed: dict[int, list[tuple[int, int]]] = {}
     for offer, load in nodes:
         node = bins.open(offer, 1).start
         for sort, count in load:
-            for number, taken in _take_pods(numbers[sort], count):
-                placed.setdefault(number, []).append((node, taken))
-    for number, places in placed.items():
+            for unit, taken in _take_pods(contents.units_of_sort[sort], count):
+                placed.setdefault(unit, []).append((node, taken))
+    for unit, places in placed.items():
         where, counts = np.array(places, dtype=np.int64).T
-        bins.put(number, attempt.units[number], where, counts)
-        attempt.left_u[number] -= int(counts.sum())
+        bins.put(unit, attempt.units[unit], where, counts)
+        attempt.left_u[unit] -= int(counts.sum())
 
 
 def _take_pods(left: Counter[int], count: int) -> Iterator[tuple[int, int]]:

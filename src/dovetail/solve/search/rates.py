@@ -175,6 +175,10 @@ class Rates:
         """What nodes for these loads cost."""
         return sum(self.price[number] for number in numbers)
 
+    def nodes(self, numbers: Iterable[int]) -> list[tuple[int, Load]]:
+        """The cheapest offer for each load, with what it holds."""
+        return [(self.offer[number], self.loads[number]) for number in numbers]
+
     def pods(self, number: int) -> list[int]:
         """The sort of every pod of a load."""
         return [sort for sort, count in self.loads[number] for _ in range(count)]

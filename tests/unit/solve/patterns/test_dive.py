@@ -5,7 +5,7 @@ import pytest
 
 from dovetail.solve.axes import Int
 from dovetail.solve.kernel import loading
-from dovetail.solve.patterns.dive import dive
+from dovetail.solve.patterns.dive import DiveDepth, dive
 from tests.unit.solve.patterns.instances import (
     all_patterns,
     cheapest_nodes,
@@ -24,7 +24,7 @@ def dived(seed: int, *, by_price: bool = False) -> tuple[list[Int], int]:
     generator.count_js += alone
     generator.price_j += [10**9] * len(alone)
     generator.generate(master, market.count_s, 80)
-    nodes = dive(generator, master, 2, by_price=by_price)
+    nodes = dive(generator, master, DiveDepth(2), by_price=by_price)
     return nodes, cheapest_nodes(market, all_patterns(market))
 
 
