@@ -28,6 +28,7 @@ PACKAGES: Final = {
     "actuate": ("carries out effects", BORDER),
     "observe": ("logs, events, metrics", BORDER),
     "providers": ("the clouds: kwok, aws", BORDER),
+    "generator": ("NodePools from requests", BORDER),
     "present": ("what is shown of a plan", SHOWN),
     "state": ("wire objects to a snapshot", BORDER),
     "kube": ("manifests and the live API", BORDER),

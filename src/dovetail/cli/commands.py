@@ -14,6 +14,7 @@ from dovetail.cli.crds import crds
 from dovetail.cli.demo import demo
 from dovetail.cli.explain import explain
 from dovetail.cli.install import install
+from dovetail.cli.new.nodepool import nodepool
 from dovetail.cli.nodes import nodes
 from dovetail.cli.plan import plan
 from dovetail.cli.replay import replay
@@ -33,6 +34,7 @@ First steps:
   dovetail cost                                cost by pool, namespace and team
   dovetail validate -f manifests/              every problem, with file and field
   dovetail convert -f provisioners.yaml        older manifests as v1, with comments
+  dovetail new nodepool                        a NodePool for a team, from answers or a file
   dovetail budgets -f manifests/ --next 7d     when how many nodes may be disrupted
   dovetail simulate --compare day.yaml         a day, beside the reference's policy
   dovetail catalog --catalog aws --family m7g  instance types and prices
@@ -98,4 +100,17 @@ for _command, _summary in (
 ):
     app.command(short_help=_summary)(_command)
 
+_new = typer.Typer(
+    name="new", help="Write manifests from what a team requests.", no_args_is_help=True
+)
+
+
+@_new.callback()
+def _new_group() -> None:
+    # Only here so that `new` stays a group while it has a single command.
+    """Write manifests from what a team requests."""
+
+
+_new.command(short_help="Write a NodePool from a request, flags or answers.")(nodepool)
+app.add_typer(_new, short_help="Write a NodePool for a team.")
 app.command("run", cls=RunCommand, short_help="Run the controller on a cluster.")(run)

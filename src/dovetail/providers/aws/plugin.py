@@ -19,6 +19,7 @@ from dovetail.providers.aws.flags import TABLE
 from dovetail.providers.aws.interruption.metrics import METRICS
 from dovetail.providers.aws.label_keys import LABEL_KEYS, REQUIREMENT_RULE
 from dovetail.providers.aws.node_class.definition import DEFINITION, KIND
+from dovetail.providers.aws.node_class.node_pool_form import FORM
 from dovetail.providers.aws.node_class.types import EC2NodeClass
 from dovetail.providers.aws.older.door import OLDER
 from dovetail.providers.aws.settings import AwsSettings
@@ -75,4 +76,5 @@ PLUGIN: Final = ProviderPlugin[Kube, AwsSettings](
     catalogues=(OfflineCatalogue("aws", _instance_types, SYNTHETIC_SPOT),),
     offline=_offline,
     metrics=METRICS,
+    form=FORM,
 )

@@ -10,6 +10,7 @@ from dovetail import api, labels
 from dovetail.api.facts import keys_of_domain
 from dovetail.api.rbac import PolicyRule, ProviderAccess
 from dovetail.cloud.context import ProviderContext
+from dovetail.cloud.node_pool_form import NodePoolForm
 from dovetail.cloud.plugin import OfflineCatalogue, ProviderPlugin
 from dovetail.kube.seam import Kube
 from dovetail.model.instance import InstanceType
@@ -96,4 +97,10 @@ PLUGIN: Final = ProviderPlugin[Kube, KwokSettings](
         kubelets=(PolicyRule("", ("nodes/status",), ("patch",)),),
     ),
     catalogues=(OfflineCatalogue("generic", _generic),),
+    form=NodePoolForm(
+        node_class=KIND,
+        family_label=f"{labels.KWOK_GROUP}/instance-family",
+        cpu_label=f"{labels.KWOK_GROUP}/instance-cpu",
+        node_class_spec=lambda _settings: {},
+    ),
 )
