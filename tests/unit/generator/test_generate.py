@@ -11,7 +11,7 @@ import yaml
 
 from dovetail import api
 from dovetail.apiserver import MemoryKube
-from dovetail.apiserver.http.fields import sifted
+from dovetail.apiserver.http.fields import sift
 from dovetail.apiserver.http.kinds import OFFERED
 from dovetail.clock import SystemClock
 from dovetail.cloud.registry import extensions
@@ -140,7 +140,7 @@ def test_the_documents_fit_their_definitions(request_: dict[str, Any]) -> None:
     """Every field is declared in the schema of its custom resource definition."""
     for document in generate(request_, catalogue(request_.get("provider", "aws"))).documents:
         [kind] = [one for one in OFFERED if one.kind.name == document["kind"]]
-        found = sifted(dict(document), kind)
+        found = sift(dict(document), kind)
         assert (found.tree, found.unknown) == (document, ())
 
 

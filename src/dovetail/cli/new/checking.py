@@ -126,11 +126,11 @@ def _compare(
 
 def _unplaced(priced: PricedPods) -> Iterator[str]:
     """A warning for pods that cannot be placed; the report has the reasons."""
-    from dovetail.present.table import counted
+    from dovetail.present.table import plural
 
     n_unplaced, n_pods = len(priced.plan.unschedulable), len(priced.snapshot.pods)
     if n_unplaced:
-        yield f"warning: {n_unplaced} of {counted(n_pods, 'pod')} cannot be placed on the NodePool"
+        yield f"warning: {n_unplaced} of {plural(n_pods, 'pod')} cannot be placed on the NodePool"
     elif not n_pods:
         yield "warning: --workloads: no pending pods; expected Pods, Deployments and so on"
 
@@ -172,10 +172,10 @@ def _others(checks: Checks, against: tuple[str, ...]) -> Seen:
     from dovetail.model.snapshot import Snapshot
 
     if checks.is_live:
-        from dovetail.cli.seeing import ClusterSource, read_live, whose
+        from dovetail.cli.seeing import ClusterSource, live_cluster, read_live
 
         return read_live(
-            whose(
+            live_cluster(
                 ClusterSource(
                     catalog=checks.catalog, kubeconfig=checks.kubeconfig, context=checks.context
                 )
@@ -218,13 +218,13 @@ def _named(message: str, origin: str) -> str:
 
 
 def _report_lines(priced: PricedPods, name: str, notes: tuple[str, ...]) -> Iterator[str]:
-    from dovetail.cli.render import drawn
-    from dovetail.present.table import counted, plan_table
+    from dovetail.cli.render import plan_text
+    from dovetail.present.table import plan_table, plural
 
     yield f"The team's pods on NodePool {name} alone\n"
     table = plan_table(priced.plan, priced.snapshot)
-    yield drawn(table, is_wide=False, notes=notes)
+    yield plan_text(table, is_wide=False, notes=notes)
     yield f"Limits used: {', '.join(priced.used)}.\n"
     for pool, n_pods in priced.n_elsewhere:
-        places = f"{counted(n_pods, 'pod')} would be placed on NodePool {pool}"
+        places = f"{plural(n_pods, 'pod')} would be placed on NodePool {pool}"
         yield f"With all NodePools, {places} instead.\n"

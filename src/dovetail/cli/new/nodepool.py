@@ -166,9 +166,9 @@ def _message(problem: FieldProblem, file: str) -> str:
 
 
 def _say_count(n_problems: int) -> None:
-    from dovetail.present.table import counted
+    from dovetail.present.table import plural
 
-    say(f"{counted(n_problems, 'problem')} found.")
+    say(f"{plural(n_problems, 'problem')} found.")
 
 
 def _finish(generated: Generated, out: str, *, is_check: bool) -> None:
