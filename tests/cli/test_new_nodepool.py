@@ -290,3 +290,30 @@ def test_a_terminal_is_asked(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(REQUEST.encode())))
     assert main(("new", "nodepool", "-f", "-")) == 0
     assert capsys.readouterr().out == out
+
+
+def test_a_request_that_is_no_text_is_refused(run: Run, tmp_path: Path) -> None:
+    """With what was expected."""
+    path = tmp_path / "request.yaml"
+    path.write_bytes(b"name: \xff\n")
+    done = run("-f", str(path))
+    assert (done.code, done.out) == (2, "")
+    assert f"{path}: not UTF-8; expected one request" in done.err
+
+
+def test_a_directory_is_not_replaced(run: Run, tmp_path: Path) -> None:
+    """As little as a file that holds something else."""
+    done = run(*NEEDED, "--out", str(tmp_path))
+    assert (done.code, done.out) == (2, "")
+    assert f"{tmp_path}: cannot be read" in done.err
+
+
+def test_a_generated_file_whose_request_was_broken_is_not_replaced(
+    run: Run, tmp_path: Path
+) -> None:
+    """It can be of any pool."""
+    out = tmp_path / "pool.yaml"
+    out.write_text(run(*NEEDED).out.replace("name: payments", "name: [", 1), encoding="utf-8")
+    done = run(*NEEDED, "--out", str(out))
+    assert (done.code, done.out) == (2, "")
+    assert "holds something that was not generated" in done.err

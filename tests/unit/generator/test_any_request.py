@@ -69,7 +69,7 @@ PLAUSIBLE = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.sampled_from([PLAIN, FULL, KWOK]), FIELDS, TREES)
 def test_a_strange_field_is_refused_and_never_a_crash(
     request_: dict[str, Any], field: str, value: Any
@@ -82,7 +82,7 @@ def test_a_strange_field_is_refused_and_never_a_crash(
         assert generate_installed(tree).documents
 
 
-@settings(max_examples=250)
+@settings(max_examples=120)
 @given(PLAUSIBLE)
 def test_what_is_generated_is_valid_and_comes_to_the_same_again(tree: dict[str, Any]) -> None:
     """By the rules of `dovetail validate`."""

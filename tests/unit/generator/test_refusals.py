@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from dovetail.generator import RequestError, generate
+from dovetail.errors import InputError
+from dovetail.generator import RequestError, generate, provider_catalogue
+from dovetail.model.requirements import Requirements, requirement
 from tests.unit.generator.requests import KWOK, PLAIN, catalogue
 
+FAMILY = "karpenter.k8s.aws/instance-family"
 TAINT = {"key": "a", "effect": "NoSchedule"}
 NEW = {"role": "r", "cluster": "c"}
 REFUSALS = [
@@ -241,3 +245,34 @@ def test_everything_that_is_wrong_is_named_at_once_in_the_order_of_the_fields() 
         "quietHours[1]",
         "nodeClass.rule",
     ]
+
+
+def test_gpus_of_several_kinds_need_a_pool_for_each() -> None:
+    """Their limits are of different resources."""
+    aws = catalogue("aws")
+    [first, *_] = aws.of_family("g5")
+    amd = msgspec.structs.replace(
+        first,
+        name="g9ad.xlarge",
+        requirements=Requirements(
+            [
+                *(item for item in first.requirements.values() if item.key != FAMILY),
+                requirement(FAMILY, "In", ["g9ad"]),
+            ]
+        ),
+        capacity={"cpu": 4000, "memory": 2**34, "amd.com/gpu": 1},
+    )
+    both = msgspec.structs.replace(aws, types=(*aws.types, amd))
+    with pytest.raises(RequestError) as raised:
+        generate(PLAIN | {"gpus": 4, "families": ["g5", "g9ad"]}, both)
+    [problem] = raised.value.problems
+    assert problem.field == "families"
+    assert problem.message == (
+        "have GPUs of several kinds, amd.com/gpu, nvidia.com/gpu; expected a pool for each"
+    )
+
+
+def test_a_provider_that_generates_no_pools_has_no_catalogue() -> None:
+    """The others are named."""
+    with pytest.raises(InputError, match="'cloudy' generates NodePools; expected one of aws, kwok"):
+        provider_catalogue("cloudy")
