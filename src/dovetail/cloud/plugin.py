@@ -16,6 +16,7 @@ from dovetail import api
 from dovetail.api.rbac import ProviderAccess
 from dovetail.cloud.context import ProviderContext
 from dovetail.cloud.meters import ProviderMetric
+from dovetail.cloud.prerequisites import CloudTemplates
 from dovetail.cloud.provider import CloudProvider
 from dovetail.model.instance import InstanceType
 from dovetail.model.pool import NodePool
@@ -47,6 +48,7 @@ class ProviderPlugin(msgspec.Struct, Generic[KubeT, SettingsT], frozen=True, kw_
     `catalogues` are for offline use; the first is the default. `offline` gives the instance types
     of a pool from its node class as it is in the manifests, None if it is not there; without it
     the default catalogue serves every node class. `metrics` are what the provider counts itself.
+    `prerequisites` are what it needs in its cloud, as `dovetail install --cloud` prints it.
     """
 
     name: str
@@ -58,6 +60,7 @@ class ProviderPlugin(msgspec.Struct, Generic[KubeT, SettingsT], frozen=True, kw_
     catalogues: tuple[OfflineCatalogue, ...] = ()
     offline: Callable[[NodePool, api.Object | None], Types] | None = None
     metrics: tuple[ProviderMetric, ...] = ()
+    prerequisites: CloudTemplates = CloudTemplates()
 
     @property
     def node_classes(self) -> tuple[api.Kind, ...]:
