@@ -20,7 +20,7 @@ from tests import installing
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
 VALUES = ROOT / "charts" / "dovetail" / "values.yaml"
-SHOWN = re.findall(r"^dovetail ([^|\n]+)", PAGE, re.MULTILINE)
+SHOWN = re.findall(r"^ *dovetail ([^|>\n]+)", PAGE, re.MULTILINE)
 
 
 def rows() -> Iterator[str]:

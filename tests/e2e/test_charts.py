@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import tomllib
+from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -13,6 +15,8 @@ import dovetail.api.crds as definitions
 from dovetail.cloud.registry import extensions
 from dovetail.present.installation import manifests
 from dovetail.present.installation.choices import Choices
+from dovetail.providers.aws.plugin import PLUGIN as AWS_PLUGIN
+from dovetail.providers.aws.settings import AwsSettings
 from dovetail.settings import sources
 from tests.controlplane.charts import CHARTS, Tree, helm, rendered
 from tests.installing import AWS, KWOK
@@ -78,11 +82,24 @@ def test_a_chart_has_nothing_that_helm_frowns_upon(chart: str) -> None:
         ({"replicas": 0, "settings": {"kubelets": True}}, {"replicas": 0, "kubelets": True}),
         ({"settings": {"provider": "aws"}}, {"provider": "aws"}),
         (
+            {"settings": {"provider": "aws", "clusterName": "prod", "interruptionQueue": "prod"}},
+            {
+                "provider": "aws",
+                "environment": (("CLUSTER_NAME", "prod"), ("INTERRUPTION_QUEUE", "prod")),
+            },
+        ),
+        (
             {"controller": {"image": {"repository": "here/dovetail", "tag": "7"}}},
             {"image": "here/dovetail:7"},
         ),
     ],
-    ids=["as they come", "stand-ins", "another provider", "another image"],
+    ids=[
+        "as they come",
+        "stand-ins",
+        "another provider",
+        "settings of a provider",
+        "another image",
+    ],
 )
 def test_whoever_has_no_helm_installs_the_same(values: Tree, choices: Tree) -> None:
     """`dovetail install --dry-run` and the two charts make the same objects."""
@@ -221,6 +238,73 @@ def test_null_leaves_it_to_the_program() -> None:
     assert not {"BATCH_MAX_DURATION", "DISABLE_LEADER_ELECTION", "LOG_LEVEL"} & said.keys()
     assert "KUBE_CLIENT_QPS" not in said
     assert "PodDisruptionBudget" not in kinds(values)
+
+
+AWS_VALUES: Tree = {
+    "clusterName": "prod",
+    "clusterEndpoint": "https://example.com",
+    "clusterCABundle": "Y2E=",
+    "interruptionQueue": "prod",
+    "replaceOnRebalanceRecommendation": True,
+    "isolatedVPC": True,
+    "eksControlPlane": True,
+    "vmMemoryOverheadPercent": 0,
+    "reservedENIs": 1,
+    "disableDryRun": False,
+    "enableZonalShift": True,
+    "amiRefreshInterval": "2m",
+    "subnetRefreshInterval": "3m",
+    "awsFeatureGates": {"nodeClassCEL": True},
+}
+
+
+def test_settings_of_aws_are_those_of_the_provider() -> None:
+    """Every value becomes a variable that it reads, zero and false as well; null becomes none."""
+    changed = environment({"settings": AWS_VALUES})
+    variables = {name: changed[name] for name in changed.keys() - environment({}).keys()}
+    assert len(variables) == len(AWS_VALUES)
+    got = sources.read_table(AWS_PLUGIN.settings, {}, variables)
+    want = AwsSettings(
+        cluster_name="prod",
+        cluster_endpoint="https://example.com",
+        cluster_ca_bundle="Y2E=",
+        interruption_queue="prod",
+        replace_on_rebalance_recommendation=True,
+        isolated_vpc=True,
+        eks_control_plane=True,
+        vm_memory_overhead_percent=Decimal(0),
+        reserved_enis=1,
+        enable_zonal_shift=True,
+        ami_refresh_interval=timedelta(minutes=2),
+        subnet_refresh_interval=timedelta(minutes=3),
+        node_class_cel=True,
+    )
+    assert got == want
+
+
+def test_the_service_account_takes_the_annotation_of_a_role() -> None:
+    """By which IAM roles for service accounts are given."""
+    role = {"eks.amazonaws.com/role-arn": "arn:aws:iam::123456789012:role/dovetail-prod"}
+    account = one("ServiceAccount", {"serviceAccount": {"annotations": role}})
+    assert account["metadata"]["annotations"] == role
+
+
+def test_a_security_context_is_changed_field_by_field() -> None:
+    """What is not named stays as strict as it was."""
+    strict = container({})["securityContext"]
+    values: Tree = {"controller": {"securityContext": {"runAsUser": 1000, "seLinuxOptions": {}}}}
+    assert container(values)["securityContext"] == {
+        **strict,
+        "runAsUser": 1000,
+        "seLinuxOptions": {},
+    }
+
+
+def test_containers_can_run_before_the_controller() -> None:
+    """As they are given."""
+    first = {"name": "first", "image": "busybox"}
+    assert "initContainers" not in pod({})
+    assert pod({"initContainers": [first]})["initContainers"] == [first]
 
 
 def test_large_numbers_are_written_out() -> None:
@@ -362,7 +446,11 @@ def test_the_lease_by_another_name_can_be_taken() -> None:
             {"settings": {"featureGates": {"nodeRepair": "yes"}}},
             "/settings/featureGates/nodeRepair",
         ),
-        ({"settings": {"clusterName": "mine"}}, "clusterName"),
+        ({"settings": {"clusterNames": "mine"}}, "clusterNames"),
+        ({"settings": {"clusterName": "two words"}}, "/settings/clusterName"),
+        ({"settings": {"clusterEndpoint": "http://here"}}, "/settings/clusterEndpoint"),
+        ({"settings": {"vmMemoryOverheadPercent": 1}}, "/settings/vmMemoryOverheadPercent"),
+        ({"settings": {"awsFeatureGates": {"noSuchGate": True}}}, "noSuchGate"),
         ({"settings": {"provider": "two words"}}, "/settings/provider"),
         ({"fullnameOverride": "Not A Name"}, "/fullnameOverride"),
         (

@@ -13,6 +13,7 @@ from botocore.session import Session, get_session
 
 from tests.ec2.contract import violations
 from tests.ec2.control import REGION, Ec2Control
+from tests.ec2.permissions.judge import denials
 from tests.ec2.process import running
 from tests.ec2.setting import Aws
 
@@ -41,10 +42,13 @@ def _instant(text: str | float) -> datetime:
 
 
 @pytest.fixture
-def control(server: Ec2Control) -> Ec2Control:
-    """Orders to the EC2 of this test."""
+def control(server: Ec2Control) -> Iterator[Ec2Control]:
+    """Orders to the EC2 of this test. Afterwards the policies that we print must have allowed every
+    call of the provider.
+    """
     server.reset()
-    return server
+    yield server
+    assert denials(server.calls()) == []
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -30,6 +30,8 @@ class RecordedCall:
     at: str
     error_code: str  # empty: it went well
     answered: int  # 0: not yet
+    agent: str = ""  # the SDK that calls, and for whom
+    tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # of resources it names
 
 
 class Ec2Control:

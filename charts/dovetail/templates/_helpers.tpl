@@ -62,10 +62,15 @@ annotations:
 {{/* What the environment says, by name; a setting that is null is left to the program. */}}
 {{- define "dovetail.environment" -}}
 {{- $settings := dict
+  "AMI_REFRESH_INTERVAL" "amiRefreshInterval"
   "BATCH_IDLE_DURATION" "batchIdleDuration"
   "BATCH_MAX_DURATION" "batchMaxDuration"
+  "CLUSTER_CA_BUNDLE" "clusterCABundle"
+  "CLUSTER_ENDPOINT" "clusterEndpoint"
+  "CLUSTER_NAME" "clusterName"
   "DISABLE_CLUSTER_STATE_OBSERVABILITY" "disableClusterStateObservability"
   "DISABLE_CONTROLLER_WARMUP" "disableControllerWarmup"
+  "DISABLE_DRY_RUN" "disableDryRun"
   "DISABLE_LEADER_ELECTION" "disableLeaderElection"
   "DOVETAIL_DASHBOARD_HOST" "dashboardHost"
   "DOVETAIL_DASHBOARD_PORT" "dashboardPort"
@@ -75,13 +80,21 @@ annotations:
   "DOVETAIL_LEAST_SAVING_PER_EVICTION" "leastSavingPerEviction"
   "DOVETAIL_MOST_EVICTIONS_PER_DAY" "mostEvictionsPerDay"
   "DOVETAIL_NODE_PRICE" "nodePrice"
+  "EKS_CONTROL_PLANE" "eksControlPlane"
   "ENABLE_PROFILING" "enableProfiling"
+  "ENABLE_ZONAL_SHIFT" "enableZonalShift"
   "IGNORE_DRA_REQUESTS" "ignoreDRARequests"
+  "INTERRUPTION_QUEUE" "interruptionQueue"
+  "ISOLATED_VPC" "isolatedVPC"
   "KUBE_CLIENT_BURST" "kubeClientBurst"
   "KUBE_CLIENT_QPS" "kubeClientQPS"
   "LEADER_ELECTION_NAME" "leaderElectionName"
   "MIN_VALUES_POLICY" "minValuesPolicy"
   "PREFERENCE_POLICY" "preferencePolicy"
+  "REPLACE_ON_REBALANCE_RECOMMENDATION" "replaceOnRebalanceRecommendation"
+  "RESERVED_ENIS" "reservedENIs"
+  "SUBNET_REFRESH_INTERVAL" "subnetRefreshInterval"
+  "VM_MEMORY_OVERHEAD_PERCENT" "vmMemoryOverheadPercent"
 -}}
 {{- $said := dict
   "KARPENTER_SERVICE" (include "dovetail.fullname" .)
@@ -99,6 +112,8 @@ annotations:
   {{- $gates = append $gates (printf "%s%s=%t" (substr 0 1 $gate | upper) (substr 1 -1 $gate) $is_on) -}}
 {{- end -}}
 {{- with $gates }}{{ $_ := set $said "FEATURE_GATES" (join "," .) }}{{ end -}}
+{{- $cel := get (.Values.settings.awsFeatureGates | default dict) "nodeClassCEL" -}}
+{{- if not (kindIs "invalid" $cel) }}{{ $_ := set $said "AWS_FEATURE_GATES" (printf "NodeClassCEL=%t" $cel) }}{{ end -}}
 {{- if not (kindIs "invalid" .Values.logLevel) }}{{ $_ := set $said "LOG_LEVEL" .Values.logLevel }}{{ end -}}
 {{- with .Values.logOutputPaths }}{{ $_ := set $said "LOG_OUTPUT_PATHS" (join "," .) }}{{ end -}}
 {{- with .Values.logErrorOutputPaths }}{{ $_ := set $said "LOG_ERROR_OUTPUT_PATHS" (join "," .) }}{{ end -}}
@@ -136,4 +151,18 @@ annotations:
   {{- $constraints = append $constraints $one -}}
 {{- end -}}
 {{- toYaml $constraints -}}
+{{- end -}}
+
+{{/* What the controller's container may do: nothing but run. */}}
+{{- define "dovetail.securityContext" -}}
+allowPrivilegeEscalation: false
+capabilities:
+  drop: [ALL]
+privileged: false
+readOnlyRootFilesystem: true
+runAsGroup: 65532
+runAsNonRoot: true
+runAsUser: 65532
+seccompProfile:
+  type: RuntimeDefault
 {{- end -}}

@@ -17,6 +17,7 @@ from dovetail.api.rbac import ProviderAccess
 from dovetail.cloud.context import ProviderContext
 from dovetail.cloud.meters import ProviderMetric
 from dovetail.cloud.node_pool_form import NodePoolForm
+from dovetail.cloud.prerequisites import CloudTemplates
 from dovetail.cloud.provider import CloudProvider
 from dovetail.model.instance import InstanceType
 from dovetail.model.pool import NodePool
@@ -49,6 +50,7 @@ class ProviderPlugin(msgspec.Struct, Generic[KubeT, SettingsT], frozen=True, kw_
     of a pool from its node class as it is in the manifests, None if it is not there; without it
     the default catalogue serves every node class. `metrics` are what the provider counts itself.
     `form` is what `dovetail new nodepool` needs to know; None: it generates no pools for it.
+    `prerequisites` are what it needs in its cloud, as `dovetail install --cloud` prints it.
     """
 
     name: str
@@ -61,6 +63,7 @@ class ProviderPlugin(msgspec.Struct, Generic[KubeT, SettingsT], frozen=True, kw_
     offline: Callable[[NodePool, api.Object | None], Types] | None = None
     metrics: tuple[ProviderMetric, ...] = ()
     form: NodePoolForm | None = None
+    prerequisites: CloudTemplates = CloudTemplates()
 
     @property
     def node_classes(self) -> tuple[api.Kind, ...]:

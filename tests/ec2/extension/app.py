@@ -31,6 +31,7 @@ from tests.ec2.extension import (
 )
 from tests.ec2.extension.control import Control
 from tests.ec2.extension.faults import CallFault
+from tests.ec2.extension.named_resources import tags_of_named
 from tests.ec2.extension.record import Record
 from tests.ec2.extension.wire import Answer, AwsError, Request, Tree
 from tests.ec2.extension.world import World
@@ -110,8 +111,10 @@ class Application:
 
     def _answer(self, request: Request, environ: Environ, body: bytes) -> Answer:
         world = self._world
-        call = self._record.begin(request, world.clock.now())
         with world.lock:
+            agent = environ.get("HTTP_USER_AGENT", "")
+            tags = tags_of_named(world, request)
+            call = self._record.begin(request, world.clock.now(), agent, tags)
             faults = [fault for fault in world.call_faults if fault.strikes(request)]
         try:
             answer = self._carry_out(request, faults, environ, body)

@@ -63,6 +63,15 @@ def security_groups() -> dict[str, tuple[str, str]]:
     }
 
 
+def profile_tags() -> dict[str, dict[str, str]]:
+    """The tags of every instance profile, by name."""
+    profiles = get_backend("iam")[ACCOUNT]["aws"].instance_profiles
+    return {
+        profile.name: {tag["Key"]: tag.get("Value", "") for tag in profile.tags}
+        for profile in profiles.values()
+    }
+
+
 def instance_profiles() -> dict[str, tuple[str, str]]:
     """ARN and id of every instance profile, by name."""
     profiles = get_backend("iam")[ACCOUNT]["aws"].instance_profiles

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from threading import Lock
 
@@ -18,6 +18,8 @@ class Call:
     action: str
     parameters: Tree
     at: str
+    agent: str = ""  # the SDK that calls, and for whom
+    tags: Tree = field(default_factory=dict)  # of resources that it names, by id or name
     error_code: str = ""
     answered: int = 0  # 0: not yet
 
@@ -30,7 +32,7 @@ class Record:
         self._calls: list[Call] = []
         self._n_answered = 0
 
-    def begin(self, request: Request, now: datetime) -> Call:
+    def begin(self, request: Request, now: datetime, agent: str, tags: Tree) -> Call:
         """Note that a call came."""
         with self._lock:
             call = Call(
@@ -39,6 +41,8 @@ class Record:
                 action=request.action,
                 parameters=request.parameters,
                 at=now.isoformat(),
+                agent=agent,
+                tags=tags,
             )
             self._calls.append(call)
             return call

@@ -28,6 +28,7 @@ TAGS = {
     labels.NODE_POOL: "default",
     keys.NODE_CLASS_TAG: "default",
     keys.CLUSTER_TAG: CLUSTER,
+    keys.cluster_owned(CLUSTER): "owned",
 }
 
 

@@ -19,7 +19,7 @@ from dovetail.cloud.context import ProviderContext
 from dovetail.decide.lifecycle.step import Event
 from dovetail.kube.errors import NotFoundError
 from dovetail.kube.seam import Body, Deletion, Json, Kube, Patch, Ref, Scope
-from dovetail.providers.aws.apis import AwsApis
+from dovetail.providers.aws.apis import USER_AGENT, AwsApis
 from dovetail.providers.aws.catalogue.inputs import CatalogueInputs
 from dovetail.providers.aws.catalogue.machines import packaged_prices, packaged_types
 from dovetail.providers.aws.node_class.types import EC2NodeClass
@@ -78,7 +78,12 @@ def sdk() -> AioSession:
 @asynccontextmanager
 async def clients(control: Ec2Control) -> AsyncIterator[AwsApis]:
     """Clients of the provider; each call is made once, so that an ordered fault is seen."""
-    config = AioConfig(retries={"total_max_attempts": 1}, connect_timeout=60, read_timeout=60)
+    config = AioConfig(
+        retries={"total_max_attempts": 1},
+        connect_timeout=60,
+        read_timeout=60,
+        user_agent_extra=USER_AGENT,
+    )
     async with AsyncExitStack() as stack:
 
         async def client(service: str) -> Any:

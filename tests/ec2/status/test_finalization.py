@@ -22,6 +22,8 @@ def tags_of(cluster: str, node_class: str) -> list[dict[str, object]]:
     tags = [
         {"Key": "eks:eks-cluster-name", "Value": cluster},
         {"Key": "karpenter.k8s.aws/ec2nodeclass", "Value": node_class},
+        {"Key": f"kubernetes.io/cluster/{cluster}", "Value": "owned"},
+        {"Key": "karpenter.sh/nodepool", "Value": "default"},
     ]
     return [{"ResourceType": "launch-template", "Tags": tags}]
 
@@ -55,17 +57,23 @@ async def test_a_class_takes_its_profiles_and_launch_templates_along(aws: Aws) -
         await bench.look()
         iam, ec2 = bench.aws.clients["iam"], bench.aws.ec2
         legacy = legacy_profile_name(SETTINGS, "default")
-        iam.create_instance_profile(InstanceProfileName=legacy)
+        tags = {
+            f"kubernetes.io/cluster/{SETTINGS.cluster_name}": "owned",
+            "karpenter.k8s.aws/ec2nodeclass": "default",
+            "topology.kubernetes.io/region": SETTINGS.region,
+        }
+        listed = [{"Key": key, "Value": value} for key, value in tags.items()]
+        iam.create_instance_profile(InstanceProfileName=legacy, Tags=listed)
         iam.add_role_to_instance_profile(InstanceProfileName=legacy, RoleName=ROLE)
         iam.create_instance_profile(InstanceProfileName="theirs")
-        for name, tags in (
+        for name, template_tags in (
             ("ours", tags_of(CLUSTER, "default")),
             ("of another class", tags_of(CLUSTER, "other")),
             ("of another cluster", tags_of("other", "default")),
         ):
             data = {"ImageId": "ami-1"}
             ec2.create_launch_template(
-                LaunchTemplateName=name, LaunchTemplateData=data, TagSpecifications=tags
+                LaunchTemplateName=name, LaunchTemplateData=data, TagSpecifications=template_tags
             )
         assert len(bench.profiles()) == 4
         await bench.delete()

@@ -61,3 +61,53 @@ def test_who_only_reads_is_no_kubelet(capsys: pytest.CaptureFixture[str]) -> Non
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert "--kubelets: expected without --shadow" in err
+
+
+def test_settings_of_the_provider_become_variables(capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside those of every installation, in order."""
+    given = ("--set", "cluster-name=prod", "--set", "vm-memory-overhead-percent=0.05")
+    assert main(["install", "--dry-run", "--provider", "aws", *given]) == 0
+    *_, deployment = yaml.safe_load_all(capsys.readouterr().out)
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    variables = {one["name"]: one["value"] for one in container["env"] if "value" in one}
+    assert variables["CLUSTER_NAME"] == "prod"
+    assert variables["VM_MEMORY_OVERHEAD_PERCENT"] == "0.05"
+    assert [*variables] == sorted(variables)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--set", "cluster-name"), "--set: expected NAME=VALUE"),
+        (("--set", "=prod"), "--set: expected NAME=VALUE"),
+        (("--set", "clusterName=prod"), "--set clusterName: expected one of ami-refresh-interval"),
+        (("--set", "reserved-enis=many"), "--reserved-enis"),
+        (("--cloud", "pulumi"), "--cloud: expected one of cloudformation, terraform, json"),
+        (("--cloud", "json", "--set", "reserved-enis=1"), "--set reserved-enis: expected one of"),
+        (("--cloud", "json"), "--set cluster-name: is missing"),
+    ],
+    ids=str,
+)
+def test_settings_that_there_are_not_are_refused(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the names that there are."""
+    assert main(["install", "--dry-run", "--provider", "aws", *words]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert message in printed.err
+
+
+def test_a_template_knows_the_namespace(capsys: pytest.CaptureFixture[str]) -> None:
+    """The role is for the service account in it."""
+    words = ("--provider", "aws", "--cloud", "cloudformation", "--set", "cluster-name=prod")
+    assert main(["install", "--dry-run", "-n", "scaling", *words]) == 0
+    template = yaml.safe_load(capsys.readouterr().out)
+    properties = template["Resources"]["PodIdentity"]["Properties"]
+    assert (properties["Namespace"], properties["ServiceAccount"]) == ("scaling", "dovetail")
+
+
+def test_a_provider_that_needs_nothing_has_no_template(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line says so."""
+    assert main(["install", "--dry-run", "--cloud", "json"]) == 2
+    assert "--cloud: this provider has no template 'json'" in capsys.readouterr().err

@@ -30,6 +30,7 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     access: ProviderAccess = ProviderAccess()
     kubelets: bool = False
     is_shadow: bool = False
+    environment: tuple[tuple[str, str], ...] = ()  # settings of the provider, as variables
 
     def metadata(
         self, name: str, namespace: str = "", labels: Mapping[str, str] | None = None

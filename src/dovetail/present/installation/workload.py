@@ -121,7 +121,7 @@ def _container(choices: Choices) -> Tree:
         "image": choices.image,
         "imagePullPolicy": "IfNotPresent",
         "args": [f"--provider={choices.provider}", *kubelets, *shadow],
-        "env": _environment(),
+        "env": _environment(choices),
         "ports": [
             _container_port("http-metrics", _METRICS_PORT),
             _container_port("http", _HEALTH_PORT),
@@ -141,11 +141,12 @@ def _container(choices: Choices) -> Tree:
     }
 
 
-def _environment() -> list[Tree]:
+def _environment(choices: Choices) -> list[Tree]:
     place: Tree = {"fieldRef": {"fieldPath": "metadata.namespace"}}
     where: Tree = {"name": "LEADER_ELECTION_NAMESPACE", "valueFrom": place}
-    variables: list[Tree] = [{"name": name, "value": value} for name, value in _ENVIRONMENT.items()]
-    return [where, *variables]
+    variables = {**_ENVIRONMENT, **dict(choices.environment)}
+    settings: list[Tree] = [{"name": name, "value": variables[name]} for name in sorted(variables)]
+    return [where, *settings]
 
 
 def _port(name: str, port: int) -> Tree:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from dovetail.providers.aws.interruption.zonal_shift import ZonalShiftClient
 
+USER_AGENT: Final = "dovetail"
 _CONNECT_SECONDS: Final = 10
 _READ_SECONDS: Final = 60
 _ATTEMPTS: Final = 3
@@ -74,5 +75,5 @@ def _config(attempts: int) -> AioConfig:
         connect_timeout=_CONNECT_SECONDS,
         read_timeout=_READ_SECONDS,
         retries={"mode": "standard", "total_max_attempts": attempts},
-        user_agent_extra="dovetail",
+        user_agent_extra=USER_AGENT,
     )

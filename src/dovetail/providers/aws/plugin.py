@@ -16,6 +16,7 @@ from dovetail.kube.seam import Kube
 from dovetail.model.instance import InstanceType
 from dovetail.model.pool import NodePool
 from dovetail.providers.aws.flags import TABLE
+from dovetail.providers.aws.installation.templates import TEMPLATES
 from dovetail.providers.aws.interruption.metrics import METRICS
 from dovetail.providers.aws.label_keys import LABEL_KEYS, REQUIREMENT_RULE
 from dovetail.providers.aws.node_class.definition import DEFINITION, KIND
@@ -77,4 +78,5 @@ PLUGIN: Final = ProviderPlugin[Kube, AwsSettings](
     offline=_offline,
     metrics=METRICS,
     form=FORM,
+    prerequisites=TEMPLATES,
 )

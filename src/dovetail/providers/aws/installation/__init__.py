@@ -1,0 +1,1 @@
+"""installation — what an AWS account needs before the controller runs, from one table."""
