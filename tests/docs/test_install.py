@@ -23,12 +23,12 @@ VALUES = ROOT / "charts" / "dovetail" / "values.yaml"
 SHOWN = re.findall(r"^ *dovetail ([^|>\n]+)", PAGE, re.MULTILINE)
 
 
-def rows() -> Iterator[str]:
+def rows(values: Path = VALUES) -> Iterator[str]:
     """A row for each value: its name, its default, and what its comment says."""
-    tree = yaml.safe_load(VALUES.read_text(encoding="utf-8"))
+    tree = yaml.safe_load(values.read_text(encoding="utf-8"))
     path: list[tuple[int, str]] = []
     said: list[str] = []
-    for line in VALUES.read_text(encoding="utf-8").splitlines():
+    for line in values.read_text(encoding="utf-8").splitlines():
         comment = re.fullmatch(r"\s*# (-- )?(.+)", line)
         key = re.match(r"( *)(\w+):", line)
         if comment and (comment[1] or said):

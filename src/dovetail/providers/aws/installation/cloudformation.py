@@ -43,7 +43,7 @@ def cloudformation(installation: Installation) -> str:
 def _node_role(installation: Installation) -> Tree:
     role: Tree = {
         "RoleName": installation.node_role,
-        "AssumeRolePolicyDocument": node_trust(),
+        "AssumeRolePolicyDocument": _written(node_trust(), installation),
         "ManagedPolicyArns": [
             {"Fn::Sub": f"arn:${{AWS::Partition}}:iam::aws:policy/{name}"} for name in NODE_POLICIES
         ],
@@ -132,6 +132,7 @@ def _written(document: Document, installation: Installation) -> Document:
         "queue": installation.queue,
         "node_role": installation.node_role,
         "partition": "${AWS::Partition}",
+        "dns_suffix": "${AWS::URLSuffix}",
         "region": "${AWS::Region}",
         "account": "${AWS::AccountId}",
     }

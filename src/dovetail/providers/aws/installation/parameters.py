@@ -81,6 +81,11 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         """The partition of AWS that has the region."""
         return next((name for start, name in _PARTITIONS if self.region.startswith(start)), "aws")
 
+    @property
+    def dns_suffix(self) -> str:
+        """The end of the names of services there."""
+        return "amazonaws.com.cn" if self.partition == "aws-cn" else "amazonaws.com"
+
 
 def read_installation(request: TemplateRequest) -> Installation:
     """The names in a request. Raises InputError with everything that is wrong."""

@@ -44,7 +44,7 @@ def document(statements: Iterable[Tree]) -> Tree:
 
 def node_trust() -> Tree:
     """Who may use the role of nodes: EC2."""
-    return document([_assumable({"Service": ["ec2.amazonaws.com"]}, ["sts:AssumeRole"], {})])
+    return document([_assumable({"Service": ["ec2.{dns_suffix}"]}, ["sts:AssumeRole"], {})])
 
 
 def controller_trust(installation: Installation) -> Tree:

@@ -48,6 +48,7 @@ def literal_documents(installation: Installation) -> Document:
             "queue": installation.queue,
             "node_role": installation.node_role,
             "partition": installation.partition,
+            "dns_suffix": installation.dns_suffix,
             "region": installation.region,
             "account": installation.account,
         },

@@ -24,6 +24,7 @@ _NAMES: Final = {
     "queue": "${local.interruption_queue}",
     "node_role": "${local.node_role}",
     "partition": "${data.aws_partition.current.partition}",
+    "dns_suffix": "${data.aws_partition.current.dns_suffix}",
     "region": "${data.aws_region.current.id}",
     "account": "${data.aws_caller_identity.current.account_id}",
 }
@@ -110,7 +111,7 @@ def _unless_empty(variable: str, otherwise: str) -> Raw:
 
 
 def _node_role() -> Iterator[HclBlock]:
-    trust = encoded(node_trust())
+    trust = encoded(filled_in(node_trust(), _NAMES))
     yield _resource(
         "aws_iam_role", "node", ("name", "${local.node_role}"), ("assume_role_policy", trust)
     )

@@ -27,7 +27,12 @@ VALUES = {
 }
 IRSA = {**VALUES, "oidc-provider": f"https://{ISSUER}"}
 PLACES = {"region": REGION, "account-id": ACCOUNT}
-PSEUDO = {"${AWS::Region}": REGION, "${AWS::AccountId}": ACCOUNT, "${AWS::Partition}": "aws"}
+PSEUDO = {
+    "${AWS::Region}": REGION,
+    "${AWS::AccountId}": ACCOUNT,
+    "${AWS::Partition}": "aws",
+    "${AWS::URLSuffix}": "amazonaws.com",
+}
 
 
 def text(template_format: str, values: Mapping[str, str]) -> str:
@@ -145,6 +150,7 @@ FILLED_IN = {
     "${local.interruption_queue}": "shop-prod",
     "${local.node_role}": f"KarpenterNodeRole-{CLUSTER}",
     "${data.aws_partition.current.partition}": "aws",
+    "${data.aws_partition.current.dns_suffix}": "amazonaws.com",
     "${data.aws_region.current.id}": REGION,
     "${data.aws_caller_identity.current.account_id}": ACCOUNT,
 }
@@ -294,6 +300,9 @@ def test_the_partition_is_that_of_the_region(region: str, want: str) -> None:
     """China and GovCloud have their own."""
     document = literal({**VALUES})
     other = json.loads(text("json", {**VALUES, "account-id": ACCOUNT, "region": region}))
+    suffix = "amazonaws.com.cn" if want == "aws-cn" else "amazonaws.com"
+    (statement,) = other["nodeTrust"]["Statement"]
+    assert statement["Principal"] == {"Service": [f"ec2.{suffix}"]}
     assert other["nodePolicies"][0].startswith(f"arn:{want}:iam::aws:policy/")
     assert len(other["policies"]) == len(document["policies"])
 
