@@ -63,8 +63,8 @@ def prepare(world: Ec2World) -> Account:
 
 
 @contextmanager
-def reference(plane: ControlPlane, world: Ec2World) -> Iterator[None]:
-    """The reference's controller for as long as the block lasts."""
+def reference(plane: ControlPlane, world: Ec2World) -> Iterator[int]:
+    """The reference's controller for as long as the block lasts; the port of its metrics."""
     metrics, health = free_port(), free_port()
     log = plane.folder / f"reference-{metrics}.log"
     environment = {
@@ -85,7 +85,7 @@ def reference(plane: ControlPlane, world: Ec2World) -> Iterator[None]:
     with recorded(log.stem, lambda: log.read_text(errors="replace")):
         try:
             until(lambda: _is_ready(process, health), "the reference is ready")
-            yield
+            yield metrics
             assert process.poll() is None, "the reference's controller has ended"
         finally:
             process.kill()
@@ -146,9 +146,9 @@ def observe(plane: ControlPlane, world: Ec2World, *, after: int = 0) -> Observed
     )
 
 
-def clear(plane: ControlPlane, world: Ec2World) -> None:
+def clear(plane: ControlPlane, world: Ec2World, *, namespace: str = NAMESPACE) -> None:
     """Remove everything that a controller made, and the manifests, while no controller runs."""
-    plane.kubectl("delete", "pods", "-n", NAMESPACE, "--all", "--force", "--grace-period=0")
+    plane.kubectl("delete", "pods", "-n", namespace, "--all", "--force", "--grace-period=0")
     for instance in world.instances():
         world.control.terminate(instance["InstanceId"])
     for kind in _KINDS:
