@@ -37,7 +37,7 @@ LATER_FEATURES: Final = {
     "manifests of older versions (ec6b97fb against ea183a6c)": 2_583,
     "checks and faults of node classes (418de898 against ea183a6c)": 329,
     "generator of NodePools (its branch against 3437d462)": 2_701,
-    "wasteful plans filled by patterns again (against 3437d462)": 197,
+    "wasteful plans filled by patterns again (against 3437d462)": 199,
     "cells drawn for several groups at once (against 7f0cec4d)": 59,
     "what providers need in their clouds (against 7f0cec4d)": 124,
 }

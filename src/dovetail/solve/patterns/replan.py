@@ -56,8 +56,10 @@ def replan_by_patterns(attempt: Attempt) -> None:
     if not enc.problem.policy.effort or int(enc.count_g.sum()) <= FEW_PODS:
         return
     if _has_few_plain_sorts(attempt) and _is_wasteful(attempt):
+        before = attempt.price()
         rearrange_again_and_again(attempt)
-        if _is_wasteful(attempt):
+        # Where a few nodes at a time gain nothing, neither do all together.
+        if attempt.price() < before and _is_wasteful(attempt):
             _replan(attempt)
 
 
