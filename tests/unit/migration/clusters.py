@@ -42,7 +42,7 @@ KINDS = api.all_kinds(CHOICES.extensions)
 def kind_of(tree: Mapping[str, Any]) -> api.Kind:
     """The kind of an object, known or not."""
     known = api.find(tree["apiVersion"], tree["kind"], KINDS)
-    if known is not None:
+    if known is not None and known.api_version == tree["apiVersion"]:
         return known
     group, _, version = tree["apiVersion"].rpartition("/")
     plural = f"{tree['kind'].lower()}s"
@@ -228,14 +228,23 @@ def older(kind: str = "Provisioner", version: str = "v1alpha5") -> list[Tree]:
 class ReviewedKube:
     """An API in memory with an administrator's rights, but for those that `denies` names."""
 
-    def __init__(self, kube: MemoryKube, denies: Callable[[Tree], bool] | None = None) -> None:
+    def __init__(
+        self,
+        kube: MemoryKube,
+        denies: Callable[[Tree], bool] | None = None,
+        unchecked: tuple[Tree, ...] = (),
+    ) -> None:
         self._kube = kube
         self._denies = denies
+        self._unchecked = unchecked
         self.writes: list[str] = []
 
     async def list(self, scope: Scope, *, limit: int = 0, token: str = "") -> Page:
         """A page of objects."""
-        return await self._kube.list(scope, limit=limit, token=token)
+        page = await self._kube.list(scope, limit=limit, token=token)
+        more = (tree for tree in self._unchecked if tree["kind"] == scope.kind.name)
+        items = [*page.items, *(msgspec.Raw(msgspec.json.encode(tree)) for tree in more)]
+        return msgspec.structs.replace(page, items=tuple(items))
 
     async def create(self, kind: api.Kind, body: Body, namespace: str = "") -> msgspec.Raw:
         """The answer to a review; nothing else is created."""
@@ -249,9 +258,13 @@ class ReviewedKube:
 
 
 async def findings(
-    trees: list[Tree], denies: Callable[[Tree], bool] | None = None, choices: Choices = CHOICES
+    trees: list[Tree],
+    denies: Callable[[Tree], bool] | None = None,
+    unchecked: tuple[Tree, ...] = (),
 ) -> tuple[MigrationFinding, ...]:
-    """What a check finds in a cluster of these objects."""
+    """What a check finds in a cluster of these objects; `unchecked` are listed though no server
+    would accept them.
+    """
     kube = MemoryKube(VirtualTime(), definitions=())
     for tree in trees:
         kind = kind_of(tree)
@@ -263,7 +276,7 @@ async def findings(
         if "status" in tree:
             patch = Patch({"status": tree["status"]}, subresource="status")
             await kube.patch(Ref(kind, tree["metadata"]["name"], namespace), patch)
-    reviewed = ReviewedKube(kube, denies)
-    objects = await read_objects(reviewed, choices)
+    reviewed = ReviewedKube(kube, denies, unchecked)
+    objects = await read_objects(reviewed, CHOICES)
     assert reviewed.writes == []
-    return check(objects, choices, NOW)
+    return check(objects, CHOICES, NOW)
