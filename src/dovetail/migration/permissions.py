@@ -62,8 +62,8 @@ def _texts(rule: Mapping[str, Tree], field: str) -> tuple[str, ...]:
 def permission_findings(cluster: ClusterObjects, choices: Choices) -> Iterator[MigrationFinding]:
     """Missing rights, by resource; and kinds that may not be read, of which nothing is known."""
     grouped = groupby(
-        sorted(cluster.denied, key=lambda right: (*without_verb(right), right.verb)),
-        key=without_verb,
+        sorted(cluster.denied, key=lambda right: (*_without_verb(right), right.verb)),
+        key=_without_verb,
     )
     for (group, resource, namespace, name), rights in grouped:
         verbs = ", ".join(right.verb for right in rights)
@@ -86,6 +86,6 @@ def permission_findings(cluster: ClusterObjects, choices: Choices) -> Iterator[M
         )
 
 
-def without_verb(right: Right) -> tuple[str, str, str, str]:
+def _without_verb(right: Right) -> tuple[str, str, str, str]:
     """What rights that differ only in their verb have in common."""
     return right.group, right.resource, right.namespace, right.name
