@@ -99,6 +99,17 @@ def test_what_may_not_be_read_is_a_finding(
     assert (finding["severity"], finding["object"]) == ("warning", "Lease")
 
 
+def test_findings_are_printed_where_no_forecast_is_possible(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Pods are read for the forecast alone."""
+    with serving(tmp_path, clusters.healthy(), forbidden=("pods",)) as cluster:
+        assert main([*KWOK, "--kubeconfig", str(cluster.kubeconfig)]) == 0
+        out, err = capsys.readouterr()
+    assert out == "Nothing would go wrong.\n"
+    assert f"No forecast: {cluster.url}: cannot read Pods: not yours" in err
+
+
 def test_no_cluster_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     """As any other command."""
     assert main([*KWOK, "--kubeconfig", "not-there"]) == 2

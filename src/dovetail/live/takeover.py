@@ -25,11 +25,14 @@ from dovetail.settings import policies
 
 
 class Takeover(msgspec.Struct, frozen=True):
-    """A cluster at a moment; `forecast` is None where it was not asked for."""
+    """A cluster at a moment. `forecast` is None where it was not asked for, or is impossible for
+    the reason in `forecast_problem`.
+    """
 
     objects: ClusterObjects
     now: datetime
     forecast: Forecast | None = None
+    forecast_problem: str = ""
 
 
 class Forecast(msgspec.Struct, frozen=True):
@@ -42,9 +45,13 @@ class Forecast(msgspec.Struct, frozen=True):
 
 def read_takeover(whose: Whose, choices: Choices, *, with_forecast: bool) -> Takeover:
     """Read the cluster once. Raises InputError."""
-    objects = asyncio.run(_read(whose, choices))
-    forecast = forecast_of(sight(whose)) if with_forecast else None
-    return Takeover(objects, SystemClock().now(), forecast)
+    takeover = Takeover(asyncio.run(_read(whose, choices)), SystemClock().now())
+    if not with_forecast:
+        return takeover
+    try:
+        return msgspec.structs.replace(takeover, forecast=forecast_of(sight(whose)))
+    except InputError as error:  # what was found is worth reading all the same
+        return msgspec.structs.replace(takeover, forecast_problem=str(error))
 
 
 async def _read(whose: Whose, choices: Choices) -> ClusterObjects:

@@ -74,6 +74,8 @@ def check(  # noqa: PLR0913  typer reads one flag from each argument
         takeover = read_takeover(
             Whose(dict(os.environ), kubeconfig, context, catalog), choices, with_forecast=forecast
         )
+    if takeover.forecast_problem:
+        say(f"No forecast: {takeover.forecast_problem}")
     findings = check_objects(takeover.objects, choices, takeover.now)
     if output in {Output.TABLE, Output.WIDE}:
         emit(report_text(findings) + _forecast_text(takeover))
