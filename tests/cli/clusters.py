@@ -18,11 +18,11 @@ from typing import Any
 import yaml
 from aiohttp import web
 
-from dovetail import api
 from dovetail.apiserver import MemoryKube
 from dovetail.apiserver.http.server import Served, application
 from dovetail.clock import SystemClock
 from dovetail.kube.seam import Patch, Ref
+from tests.unit.migration.clusters import kind_of
 
 Tree = dict[str, Any]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -134,8 +134,7 @@ def serving(
 
 
 async def _make(kube: MemoryKube, tree: Tree) -> None:
-    kind = api.find(tree["apiVersion"], tree["kind"])
-    assert kind is not None
+    kind = kind_of(tree)
     meta = tree["metadata"]
     namespace = meta.get("namespace", "default") if kind.is_namespaced else ""
     body = {name: value for name, value in tree.items() if name != "status"}

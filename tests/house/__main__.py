@@ -40,6 +40,7 @@ LATER_FEATURES: Final = {
     "wasteful plans filled by patterns again (against 3437d462)": 199,
     "cells drawn for several groups at once (against 7f0cec4d)": 59,
     "what providers need in their clouds (against 7f0cec4d)": 124,
+    "checks before a swap (against fd9cdf30)": 1_529,
 }
 MOST_LINES: Final = LINES_AT_ECAE897 + sum(LATER_FEATURES.values())
 _CLOUD: Final = "dovetail.providers.aws"

@@ -29,6 +29,7 @@ PACKAGES: Final = {
     "observe": ("logs, events, metrics", BORDER),
     "providers": ("the clouds: kwok, aws", BORDER),
     "generator": ("NodePools from requests", BORDER),
+    "migration": ("checks before a swap", BORDER),
     "present": ("what is shown of a plan", SHOWN),
     "state": ("wire objects to a snapshot", BORDER),
     "kube": ("manifests and the live API", BORDER),

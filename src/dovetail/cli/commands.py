@@ -14,6 +14,7 @@ from dovetail.cli.crds import crds
 from dovetail.cli.demo import demo
 from dovetail.cli.explain import explain
 from dovetail.cli.install import install
+from dovetail.cli.migration.check import check
 from dovetail.cli.new.nodepool import nodepool
 from dovetail.cli.nodes import nodes
 from dovetail.cli.plan import plan
@@ -35,6 +36,7 @@ First steps:
   dovetail validate -f manifests/              every problem, with file and field
   dovetail convert -f provisioners.yaml        older manifests as v1, with comments
   dovetail new nodepool                        a NodePool for a team, from answers or a file
+  dovetail check                               before Dovetail replaces Karpenter: what breaks
   dovetail budgets -f manifests/ --next 7d     when how many nodes may be disrupted
   dovetail simulate --compare day.yaml         a day, beside the reference's policy
   dovetail catalog --catalog aws --family m7g  instance types and prices
@@ -92,6 +94,7 @@ for _command, _summary in (
     (cost, "Show cost by pool, namespace, workload and label."),
     (validate, "List every problem in these manifests."),
     (convert, "Convert manifests of older versions of Karpenter to v1."),
+    (check, "Report what would go wrong if Dovetail replaced Karpenter on a cluster."),
     (budgets, "Show how many nodes may be disrupted, when, and for which reason."),
     (simulate, "Simulate a day: cost, evictions, pending time, utilisation."),
     (catalog, "List instance types and their prices."),

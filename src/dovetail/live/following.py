@@ -38,7 +38,7 @@ from dovetail.state.cluster import Cluster
 
 _NEEDED: Final = frozenset({"Node", "Pod"})
 _FORGET_AFTER_SECONDS: Final = 60.0  # trouble is told again before that, if it lasts
-_READER: Final = HttpSettings(connect_seconds=5.0, retries=Retries(n_tries=2))
+READER: Final = HttpSettings(connect_seconds=5.0, retries=Retries(n_tries=2))
 
 T = TypeVar("T")
 Types = tuple[InstanceType, ...]
@@ -194,7 +194,7 @@ async def follow(
     access = kubeconfig.load(whose.environment, path=whose.kubeconfig, context=whose.context)
     timer, chance = LoopTimer(), SystemRandom().random
     world = World(SystemClock(), timer, chance, whose.environment)
-    async with HttpKube(access, world, _READER) as kube:
+    async with HttpKube(access, world, READER) as kube:
         following = Following(
             kube,
             Pace(timer, chance),

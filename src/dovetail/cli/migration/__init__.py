@@ -1,0 +1,1 @@
+"""cli.migration — commands for teams that come from Karpenter."""
