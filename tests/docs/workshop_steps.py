@@ -18,7 +18,7 @@ _MASKS: Final = tuple(
     (re.compile(pattern, re.MULTILINE), mask)
     for pattern, mask in (
         # NodeClaims are named by NodePool, second and number; Pods of a Deployment by two hashes.
-        (r"\b(\w[\w-]*)-\d{10}-(\d+)\b", r"\1-SECOND-\2"),
+        (r"\b(\w[\w-]*)-\d{10}-\d+\b", r"\1-NODE"),
         (r"\b([\w-]+)-[0-9a-f]{10}-[a-z0-9]{5}\b", r"\1-POD"),
         # The demo has a clock of its own; ages by the clock of the machine may be unknown.
         (rf"(?<=\s\s)(?=\d|unknown)(?:{_AGE}|unknown)(?=\s\s|$)", "AGE"),
