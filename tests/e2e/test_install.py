@@ -244,7 +244,7 @@ def test_the_page_about_installing_can_be_followed(plane: ControlPlane) -> None:
     """Every helm command on it works on a real API server; and the definitions outlive them."""
     lines = [line.strip() for line in PAGE.splitlines() if line.strip().startswith("helm ")]
     lines.sort(key=lambda line: "--take-ownership" not in line)  # here somebody else made them
-    assert len(lines) == 4
+    assert len(lines) == 6
     where = ("--kubeconfig", str(plane.kubeconfig))
     for line in lines:
         _, *words = shlex.split(line.replace(" charts/", f" {CHARTS}/"))

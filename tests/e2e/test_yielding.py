@@ -21,7 +21,7 @@ STILL = {
     "consolidateAfter": "0s",
     "budgets": [{"nodes": "0"}],
 }
-N_PODS = 6
+N_PODS = 8  # more than one node takes, even if all keep off the other
 
 
 def two_nodes(stage: Stage) -> None:
