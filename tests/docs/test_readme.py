@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 PAGES = sorted(
     path
-    for pattern in ("*.md", "docs/*.md", "docs/workshop/*.md", "designs/*.md", "scenarios/*.md")
+    for pattern in ("*.md", "docs/*.md", "designs/*.md", "scenarios/*.md")
     for path in ROOT.glob(pattern)
 )
 

@@ -6,13 +6,13 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.controlplane import binaries
-from tests.demo_process import running_demo
 
 pytestmark = pytest.mark.xdist_group("controlplane")
 ROOT = Path(__file__).parents[2]
@@ -24,8 +24,19 @@ _SPEED = "60"
 @pytest.fixture(scope="module")
 def kubeconfig() -> Iterator[str]:
     """Where the kubeconfig of a running demo is."""
-    with running_demo("--speed", _SPEED) as path:
-        yield path
+    words = ["demo", "--port", "0", "--no-browser", "--speed", _SPEED]
+    path = f"{ROOT / 'src'}{os.pathsep}{ROOT}"
+    with subprocess.Popen(
+        [sys.executable, "-m", "dovetail.cli", *words],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    ) as demo:
+        assert demo.stdout is not None
+        said = dict(demo.stdout.readline().split() for _ in range(2))
+        yield said["kubeconfig"]
+        demo.terminate()
+    assert demo.returncode == 0
 
 
 def test_every_command_of_the_page_works(kubeconfig: str, tmp_path: Path) -> None:
