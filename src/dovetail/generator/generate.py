@@ -36,9 +36,9 @@ class Generated(msgspec.Struct, frozen=True):
 def generate(tree: Tree, catalogue: ProviderCatalogue, file: str = "") -> Generated:
     """The documents of a request. Raises RequestError, which names every problem."""
     read = read_request(tree)
-    found = problems(read, catalogue)
-    if found:
-        raise RequestError(found, file)
+    refusals = problems(read, catalogue)
+    if refusals:
+        raise RequestError(refusals, file)
     request = read.request
     return Generated(
         request=request,
@@ -75,16 +75,16 @@ def problems(
     """
     if any(not problem.field for problem in read.problems):
         return read.problems
-    found = [*read.problems, *_unexplained(others, read.problems)]
-    found += _unexplained(contradictions(read.request), found)
+    listed = [*read.problems, *_unexplained(others, read.problems)]
+    listed += _unexplained(contradictions(read.request), listed)
     if catalogue is not None:
-        found += _unexplained(misfits(read.request, catalogue), found)
+        listed += _unexplained(misfits(read.request, catalogue), listed)
         # Sizes say nothing as long as the fields that they depend on are wrong.
-        if SIZE_FIELDS.isdisjoint(_first_field(problem.field) for problem in found):
-            found += size_problems(read.request, catalogue)
+        if SIZE_FIELDS.isdisjoint(_first_field(problem.field) for problem in listed):
+            listed += size_problems(read.request, catalogue)
     order = [field.name for field in fields(NodePoolRequest)]
     places = {name: place for place, name in enumerate(order)}
-    return tuple(sorted(found, key=lambda problem: places.get(_first_field(problem.field), -1)))
+    return tuple(sorted(listed, key=lambda problem: places.get(_first_field(problem.field), -1)))
 
 
 def _first_field(field: str) -> str:
@@ -92,10 +92,10 @@ def _first_field(field: str) -> str:
 
 
 def _unexplained(
-    later: Iterable[FieldProblem], found: Iterable[FieldProblem]
+    later: Iterable[FieldProblem], earlier: Iterable[FieldProblem]
 ) -> list[FieldProblem]:
     """The problems of fields that have none yet; some problems are of several fields."""
-    known = {problem.field for problem in found}
+    known = {problem.field for problem in earlier}
     tops = {_first_field(field) for field in known}
     return [
         problem

@@ -33,9 +33,9 @@ def generate_installed(tree: Tree, file: str = "") -> Generated:
     """The documents of a request for a provider that is installed. Raises RequestError; a provider
     that is not installed is one of the problems.
     """
-    found = problems_installed(tree)
-    if found:
-        raise RequestError(found, file)
+    refusals = problems_installed(tree)
+    if refusals:
+        raise RequestError(refusals, file)
     return generate(tree, provider_catalogue(read_request(tree).request.provider))
 
 

@@ -89,23 +89,23 @@ def usual(request: NodePoolRequest, form: NodePoolForm) -> tuple[UsualRequiremen
 
 def bounds(request: NodePoolRequest, form: NodePoolForm) -> list[tuple[str, Operator, str]]:
     """The least and the most of CPU, memory and GPUs on one node, as key, operator and value."""
-    found = []
+    rows = []
     cpu, memory = request.cpu_per_node, request.memory_per_node
     for how, cpu_millis in (
         (Operator.GTE, amount("cpu", cpu.min)),
         (Operator.LTE, amount("cpu", cpu.max)),
     ):
         if cpu_millis is not None:
-            found.append((form.cpu_label, how, str(cpu_millis // 1000)))
+            rows.append((form.cpu_label, how, str(cpu_millis // 1000)))
     for how, memory_bytes in (
         (Operator.GTE, amount("memory", memory.min)),
         (Operator.LTE, amount("memory", memory.max)),
     ):
         if memory_bytes is not None and form.memory_label:
-            found.append((form.memory_label, how, str(memory_bytes // MEBIBYTE)))
+            rows.append((form.memory_label, how, str(memory_bytes // MEBIBYTE)))
     if request.gpus and form.gpu_label:
-        found.append((form.gpu_label, Operator.GT, "0"))
-    return found
+        rows.append((form.gpu_label, Operator.GT, "0"))
+    return rows
 
 
 def launchable(request: NodePoolRequest, catalogue: ProviderCatalogue) -> tuple[InstanceType, ...]:

@@ -94,11 +94,11 @@ def check(generated: Generated, checks: Checks) -> CheckedPool:
     with Progress() as progress:
         progress.tell("checking against other manifests")
         text = generated.text.encode()
-        found = app.problems_of((*against, *workloads, "-"), stdin=io.BytesIO(text))
+        reading = app.problems_of((*against, *workloads, "-"), stdin=io.BytesIO(text))
         origin = checks.out or "the result"
-        remarks = tuple(_named(remark, origin) for remark in found.remarks)
-        if found.problems:
-            return CheckedPool(tuple(_named(one, origin) for one in found.problems), remarks)
+        remarks = tuple(_named(remark, origin) for remark in reading.remarks)
+        if reading.problems:
+            return CheckedPool(tuple(_named(text, origin) for text in reading.problems), remarks)
         return _compare(generated, checks, against, remarks)
 
 
@@ -204,12 +204,12 @@ def _paths(names: tuple[str, ...]) -> tuple[str, ...]:
     from dovetail.errors import InputError
     from dovetail.kube import sources
 
-    found = []
+    names_of_files = []
     for source in sources.sources(names):
         if isinstance(source, InputError):
             raise source
-        found.append(source.name)
-    return tuple(found)
+        names_of_files.append(source.name)
+    return tuple(names_of_files)
 
 
 def _named(message: str, origin: str) -> str:

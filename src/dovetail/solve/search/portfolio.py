@@ -285,11 +285,11 @@ class _Search:
             best = min(best, other, key=_price)
         return best
 
-    def _may_relocate(self, found: _Found) -> bool:
+    def _may_relocate(self, plan: _Found) -> bool:
         """Whether pods may choose their cells with their nodes: that is slow where they are many,
         and knows nothing of nodes that are there.
         """
-        return self._n_pods <= _MOST_MOVING and not (found.draft.sites or self._is_quick)
+        return self._n_pods <= _MOST_MOVING and not (plan.draft.sites or self._is_quick)
 
     def _movable(self) -> list[int]:
         """Groups tied to zones, those that ask for most first."""

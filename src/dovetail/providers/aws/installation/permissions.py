@@ -252,13 +252,13 @@ def optional_permissions(
     """Permissions for SSM parameters of the account and for further roles of nodes, if there are
     any that EC2NodeClasses name.
     """
-    found: list[Permission] = []
+    rows: list[Permission] = []
     if image_parameters:
         start = "arn:{partition}:ssm:{region}:{account}:parameter"
         arns = tuple(f"{start}{path}" for path in image_parameters)
-        found.append(Permission(DISCOVERY, "ReadOwnImageParameters", ("ssm:GetParameter",), arns))
+        rows.append(Permission(DISCOVERY, "ReadOwnImageParameters", ("ssm:GetParameter",), arns))
     if node_roles:
         arns = tuple(f"{_ROLE}{name}" for name in node_roles)
         row = Permission(PROFILES, "PassFurtherNodeRoles", ("iam:PassRole",), arns, (_TO_EC2,))
-        found.append(row)
-    return tuple(found)
+        rows.append(row)
+    return tuple(rows)

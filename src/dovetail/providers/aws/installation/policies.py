@@ -32,7 +32,7 @@ def policy_documents(installation: Installation) -> dict[str, Tree]:
     )
     table = (*PERMISSIONS, *optional)
     return {
-        policy: document([_statement(one) for one in table if one.policy == policy])
+        policy: document([_statement(row) for row in table if row.policy == policy])
         for policy in POLICIES
     }
 
