@@ -31,6 +31,7 @@ APART: Final = (
 )
 N_NODES: Final = sum(count for *_, count in APART)
 N_GUESTS: Final = 40
+_ANTI: Final = "podAntiAffinity"
 _DISCOVERED: Final = [{"tags": {"karpenter.sh/discovery": CLUSTER}}]
 _SHELL: Final = "#!/bin/bash\necho vm.max_map_count=262144 > /etc/sysctl.d/90-search.conf\n"
 _TOML: Final = '[settings.kubernetes]\n"cpu-manager-policy" = "static"\n'
@@ -64,15 +65,9 @@ def _inside(tree: Tree) -> Tree:
 
 def _apart(name: str, pool: str, capacity_type: str, count: int) -> Tree:
     chosen = {POOL: pool} | ({CAPACITY_TYPE: capacity_type} if capacity_type else {})
-    affinity = company("podAntiAffinity", name)
-    for other, *_ in APART:
-        affinity["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] += (
-            company("podAntiAffinity", other)["podAntiAffinity"][
-                "requiredDuringSchedulingIgnoredDuringExecution"
-            ]
-            if other != name
-            else []
-        )
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    terms = [company(_ANTI, other)[_ANTI][required][0] for other, *_ in APART]
+    affinity = {_ANTI: {required: terms}}
     spec = {"containers": [container()], "nodeSelector": chosen, "affinity": affinity}
     return _inside(deployment(name, count, spec))
 
